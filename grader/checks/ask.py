@@ -1,0 +1,264 @@
+"""What every check is made of: ask the student's function one thing, then demand stage by stage.
+
+Says what happened and on which input; which lesson it is about is the caller's business."""
+
+import hashlib
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from grader.observe import Foreign, Observed, observe
+
+WIDTH = 78
+LARGEST_SHOWN = 24
+_secret = b""
+
+
+class CheckFailed(AssertionError):
+    """A demand that the student's code does not meet. Shown as its text, without a traceback."""
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__(text)
+        self.title = title
+
+    def _render_traceback_(self) -> list[str]:
+        first, _, rest = str(self).partition("\n")
+        return [f"\x1b[1;31m{first}\x1b[0m", *rest.split("\n")] if rest else [first]
+
+
+class NotWritten(CheckFailed, NotImplementedError):
+    """The exercise still holds its stub."""
+
+
+def generator(name: str) -> np.random.Generator:
+    """The random numbers of the check called `name`: public ones, or the course's secret ones."""
+    return np.random.default_rng(list(hashlib.sha256(name.encode() + _secret).digest()))
+
+
+def fold_in(secret: bytes) -> None:
+    """Make every later `generator` depend on `secret`; b"" gives the public numbers again."""
+    global _secret
+    _secret = secret
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far from the expected value a right answer may lie (contract of the course)."""
+
+    relative: float
+    absolute: float
+    scaled: bool = True
+
+    def allows(self, value: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """Elementwise: |value − expected| within the bound; never true for NaN."""
+        largest = float(np.max(np.abs(expected), initial=1.0)) if self.scaled else 1.0
+        room = self.relative * np.abs(expected) + self.absolute * largest
+        return np.asarray(np.abs(value - expected) <= room)
+
+
+FLOAT64 = Tolerance(1e-6, 1e-9)
+FLOAT32 = Tolerance(1e-4, 1e-6)
+FLOAT16 = Tolerance(2e-3, 1e-6, scaled=False)
+
+
+def asking(exercise: str) -> "Callable[..., Answer]":
+    """The `ask` of one exercise: `ask(function, *args, **kwargs)` calls and returns an Answer."""
+
+    def ask(function: Any, *args: Any, note: str = "", **kwargs: Any) -> Answer:
+        if not callable(function):
+            raise NotWritten("not written yet", f"✗ {exercise} is not a function yet.")
+        call = call_text(exercise, args, kwargs, note)
+        answer = Answer(exercise, call, observe(function, *args, **kwargs))
+        answer.refuse_error()
+        return answer
+
+    return ask
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one call of the student's function gave, and the demands that can be made of it."""
+
+    exercise: str
+    call: str
+    seen: Observed
+
+    @property
+    def value(self) -> Any:
+        """What the call returned, as plain data."""
+        return self.seen.value
+
+    def refuse_error(self) -> None:
+        """Fail when the call raised: as not written yet for a stub, else with the exception."""
+        error = self.seen.error
+        if error is None:
+            return
+        if error.kind == "NotImplementedError":
+            raise NotWritten("not written yet", f"✗ {self.exercise} is not written yet.")
+        self.fail(error.kind, f"The call stops with {error}.", show_value=False)
+
+    def fail(
+        self, title: str, why: str, expected: Any = None, show_value: bool = True
+    ) -> NoReturn:
+        """Raise CheckFailed: title, call, returned, expected, why, and what was warned or printed."""
+        lines = [f"✗ {self.exercise}: {title}", *labelled("call", self.call)]
+        if show_value:
+            lines += labelled("returned", shown(self.value))
+        if expected is not None:
+            lines += labelled("expected", shown(expected))
+        lines += ["", *textwrap.wrap(why, WIDTH)]
+        lines += [f"NumPy warned: {w.partition(': ')[2]}." for w in self.seen.warnings[:2]]
+        if self.seen.printed.strip():
+            lines += labelled("printed", _last_lines(self.seen.printed))
+        raise CheckFailed(title, "\n".join(lines))
+
+    def demand(self, holds: bool, title: str, why: str, expected: Any = None) -> None:
+        """Fail unless `holds`."""
+        if not holds:
+            self.fail(title, why, expected)
+
+    def must_be_array(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Demand a real array of this shape, and return it in float64."""
+        value = self.value
+        if not isinstance(value, np.ndarray):
+            self.fail(f"returns {kind_of(value)}", f"It must return an array of shape {shape}.")
+        if value.shape != shape:
+            why = f"The result has shape {value.shape}; it must have shape {shape}."
+            self.fail("wrong shape", why)
+        return value.astype(np.float64)
+
+    def must_be_list_of_floats(self, length: int) -> np.ndarray:
+        """Demand a list of `length` floats, and return it as a float64 array."""
+        value = self.value
+        if not isinstance(value, list):
+            self.fail(f"returns {kind_of(value)}", f"It must return a list of {length} floats.")
+        if len(value) != length:
+            why = f"The list holds {len(value)} items; one weight for each score makes {length}."
+            self.fail("wrong length", why)
+        odd = [item for item in value if not is_real(item)]
+        if odd:
+            self.fail("not all floats", f"The list must hold floats; it holds {kind_of(odd[0])}.")
+        return np.array([float(item) for item in value])
+
+    def must_be_finite(self, values: np.ndarray, why: str, expected: Any = None) -> None:
+        """Demand that no value is NaN or infinite."""
+        if np.isnan(values).any():
+            self.fail("returns NaN", why, expected)
+        self.demand(bool(np.isfinite(values).all()), "returns infinity", why, expected)
+
+    def must_equal(
+        self,
+        values: np.ndarray,
+        expected: np.ndarray,
+        title: str,
+        why: str,
+        tolerance: Tolerance = FLOAT64,
+    ) -> None:
+        """Demand `values` within the tolerance of `expected` everywhere."""
+        fine = bool(tolerance.allows(values, expected).all())
+        self.demand(fine, title, why, expected)
+
+    def must_not_change(self, *names: int | str) -> None:
+        """Demand that the call left these arguments as they were (all of them if none is named)."""
+        changed = [name for name in self.seen.changed if not names or name in names]
+        self.demand(
+            not changed,
+            "changes its argument",
+            "After the call the caller's own data holds something else than before. "
+            "Who computes with it afterwards gets wrong results and does not see why.",
+        )
+
+
+def passed(what: str, *answers: Answer) -> None:
+    """Print the one line of a check that passed, with any warning beside a right result."""
+    warned = sorted({warning for answer in answers for warning in answer.seen.warnings})
+    print(f"✓ {what}")
+    for warning in warned[:2]:
+        text = warning.partition(": ")[2]
+        print(f"  NumPy warned ({text}); the result is right, so that costs nothing.")
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def is_real(value: Any) -> bool:
+    """Whether `value` is one real number: a float, or a 0-d array of floats."""
+    if isinstance(value, np.ndarray):
+        return value.shape == () and value.dtype.kind == "f"
+    return isinstance(value, float)
+
+
+def kind_of(value: Any) -> str:
+    """What `value` is, in words: `None`, `a list`, `an array of shape (3,)`, `an integer`."""
+    if value is None:
+        return "None"
+    if isinstance(value, Foreign):
+        return f"an object of type {value.type_name}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}" if value.ndim else "a single number"
+    words = {"int": "an integer", "str": "a string", "bool": "True or False", "dict": "a dict"}
+    name = type(value).__name__
+    return words.get(name, f"a {name}")
+
+
+def labelled(label: str, text: str) -> list[str]:
+    """`text` beside a label, further lines aligned below it."""
+    first, *rest = text.split("\n")
+    return [f"  {label:<9} {first}", *((" " * 12 + line).rstrip() for line in rest if line)]
+
+
+def shown(value: Any) -> str:
+    """A value for reading: four digits, short, shape and dtype where they are not plain."""
+    if isinstance(value, Foreign):
+        return kind_of(value)
+    if isinstance(value, float | np.floating):
+        return _number(float(value))
+    if isinstance(value, np.ndarray) and value.size:
+        text = np.array2string(
+            value, precision=4, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
+            separator=", ", formatter={"float_kind": _number},
+        )  # fmt: skip
+        return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
+    if isinstance(value, list) and all(isinstance(item, float) for item in value):
+        return "[" + ", ".join(_number(item) for item in value[:LARGEST_SHOWN]) + "]"
+    return textwrap.shorten(repr(value), 200, placeholder=" …")
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def call_text(exercise: str, args: tuple[Any, ...], kwargs: dict[str, Any], note: str) -> str:
+    """The call as it can be pasted into a cell of the lesson."""
+    given = [source_of(arg) for arg in args]
+    given += [f"{name}={source_of(value)}" for name, value in kwargs.items()]
+    call = f"{exercise}({', '.join(given)})"
+    return f"{call}  # {note}" if note else call
+
+
+def source_of(value: Any) -> str:
+    """Python that makes `value` again, in the lesson's own names (`np`, `math`)."""
+    if isinstance(value, np.ndarray):
+        return _array_source(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(source_of(item) for item in value) + "]"
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"inf": "math.inf", "-inf": "-math.inf"}.get(str(value), "math.nan")
+    return repr(value)
+
+
+def _array_source(array: np.ndarray) -> str:
+    usual = array.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
+    dtype = "" if usual else f", dtype=np.{array.dtype}"
+    if array.size > 12 and np.unique(array).size == 1:
+        return f"np.full({array.shape}, {source_of(array.flat[0].item())}{dtype})"
+    numbers = source_of(array.tolist()).replace("math.", "np.")
+    return f"np.array({numbers}{dtype})"
+
+
+def _last_lines(printed: str, count: int = 3) -> str:
+    lines = [textwrap.shorten(line, WIDTH - 12) for line in printed.strip().splitlines()]
+    return "\n".join(lines[-count:])

@@ -1,0 +1,56 @@
+"""So that nbgrader's own commands, Formgrader and Validate work on this course, from the root."""
+
+import os
+from pathlib import Path
+
+from nbgrader import preprocessors as step
+
+from grader.classroom.nbgrader_plugin import ClearSolutions, DropMarkers
+
+# Where a class is graded: one git-ignored folder. GRADER_CLASS=build/sample-class shows the
+# sample class in Formgrader.
+CLASS = os.environ.get("GRADER_CLASS", "class")
+
+ROOT = Path(__file__).resolve().parent
+(ROOT / CLASS).mkdir(parents=True, exist_ok=True)  # SQLite makes the gradebook, not its folder
+
+c = get_config()  # noqa: F821  (traitlets gives it)
+
+c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.source_directory = "build/source"
+c.CourseDirectory.release_directory = "notebooks"
+c.CourseDirectory.solution_directory = "solutions"
+c.CourseDirectory.submitted_directory = f"{CLASS}/submitted"
+c.CourseDirectory.autograded_directory = f"{CLASS}/autograded"
+c.CourseDirectory.feedback_directory = f"{CLASS}/feedback"
+c.CourseDirectory.db_url = f"sqlite:///{ROOT / CLASS}/gradebook.db"
+c.CsvExportPlugin.to = f"{CLASS}/grades.csv"
+
+c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+c.ClearSolutions.text_stub = "*Write your answer here.*"
+c.GenerateAssignment.preprocessors = [
+    step.IncludeHeaderFooter,
+    step.LockCells,
+    ClearSolutions,
+    step.ClearOutput,
+    step.CheckCellMetadata,
+    step.ComputeChecksums,
+    step.SaveCells,
+    step.ClearHiddenTests,
+    step.ClearMarkScheme,
+    step.ComputeChecksums,
+    step.CheckCellMetadata,
+]
+c.GenerateSolution.preprocessors = [
+    step.IncludeHeaderFooter,
+    step.LockCells,
+    step.ClearOutput,
+    step.ClearMarkScheme,
+    DropMarkers,
+    step.Execute,
+]
+
+# Times of day in a notebook would make every execution a change.
+c.NotebookClient.record_timing = False
+c.ExecutePreprocessor.record_timing = False
+c.Execute.timeout = 180
