@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nbgrader import preprocessors as step
 
-from grader.classroom.nbgrader_plugin import ClearSolutions, DropMarkers
+from grader.classroom.nbgrader_plugin import ClearSolutions, CsvExport, DropMarkers
 
 # Where a class is graded: one git-ignored folder. GRADER_CLASS=build/sample-class shows the
 # sample class in Formgrader.
@@ -24,7 +24,8 @@ c.CourseDirectory.submitted_directory = f"{CLASS}/submitted"
 c.CourseDirectory.autograded_directory = f"{CLASS}/autograded"
 c.CourseDirectory.feedback_directory = f"{CLASS}/feedback"
 c.CourseDirectory.db_url = f"sqlite:///{ROOT / CLASS}/gradebook.db"
-c.CsvExportPlugin.to = f"{CLASS}/grades.csv"
+c.ExportApp.plugin_class = CsvExport
+c.CsvExport.to = f"{CLASS}/grades.csv"
 
 c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
 c.ClearSolutions.text_stub = "*Write your answer here.*"
@@ -54,3 +55,5 @@ c.GenerateSolution.preprocessors = [
 c.NotebookClient.record_timing = False
 c.ExecutePreprocessor.record_timing = False
 c.Execute.timeout = 180
+# The kernel's own warnings would stand among the lines of build and grade.
+c.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", "--IPKernelApp.log_level=40"]

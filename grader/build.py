@@ -4,7 +4,6 @@ jupytext reads a lesson, nbgrader's converters make the rest; nothing here grade
 
 import hashlib
 import json
-import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -13,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
-import nbformat
 from jupytext.config import JupytextConfiguration
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
-from rich.progress import track
 
 from grader import course, nbgrader_steps
+from grader import notebook as nb
 from grader.course import Lesson
 from grader.errors import CourseError
 from grader.lesson import grade_id, require_sound
+from grader.term import progress
 
 STAMP = "attention_from_scratch"
 MEND = "Mend it with: python -m grader build"
@@ -57,7 +56,7 @@ def build(root: Path = course.ROOT, execute_all: bool = False) -> list[Path]:
     changes nothing. Returns the files written, relative to `root`.
     """
     written = []
-    for entry in track(course.lessons(root), "Building lessons", transient=True):
+    for entry in progress(course.lessons(root), "Building"):
         notebook = read_source(entry)
         _replace(entry.solved, solved_text(notebook))
         wanted = {entry.source: source_text(notebook), entry.released: make_released(entry)}
@@ -106,7 +105,7 @@ def _lesson_drift(entry: Lesson, execute: bool) -> Iterator[Drift]:
 def read_source(entry: Lesson) -> NotebookNode:
     """The lesson as a notebook, its head written from course.toml and its form checked."""
     try:
-        notebook = jupytext.read(entry.source, fmt="md:myst")
+        notebook: NotebookNode = jupytext.read(entry.source, fmt="md:myst")
     except FileNotFoundError:
         raise CourseError(f"{entry.source} is missing, and course.toml lists it.") from None
     if not notebook.cells:
@@ -125,14 +124,12 @@ def source_text(notebook: NotebookNode) -> str:
 
 def solved_text(notebook: NotebookNode) -> str:
     """The instructor's .ipynb: cell ids from grade_id or position, no trace of jupytext."""
-    clean = nbformat.from_dict(notebook)
-    clean.metadata = NotebookNode(
-        kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"}
-    )
-    for position, cell in enumerate(clean.cells):
-        cell.id = grade_id(cell) or f"cell-{position}"
-    clean.nbformat, clean.nbformat_minor = 4, 5
-    return nbformat.writes(clean) + "\n"
+    cells = [
+        nb.node(**{**cell, "id": grade_id(cell) or f"cell-{position}"})
+        for position, cell in enumerate(notebook.cells)
+    ]
+    metadata = {"kernelspec": nb.KERNEL}
+    return nb.text_of(nb.node(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5))
 
 
 # --- what nbgrader makes of it ----------------------------------------------------------------
@@ -155,11 +152,11 @@ def make_solution(entry: Lesson) -> str:
     with tempfile.TemporaryDirectory() as folder:
         config = nbgrader_steps.course_config(entry.root, solution_directory=folder)
         nbgrader_steps.run(SolvedNotebook, config, entry.name)
-        notebook = nbformat.reads(_converted(folder, entry), as_version=4)
+        notebook = nb.parse(_converted(folder, entry))
     notebook.metadata.pop("language_info", None)
     _refuse_errors(notebook, entry)
     notebook.metadata[STAMP] = _stamp(entry, notebook)
-    return nbformat.writes(notebook) + "\n"
+    return nb.text_of(notebook)
 
 
 def _converted(folder: str, entry: Lesson) -> str:
@@ -185,7 +182,7 @@ def solution_drift(entry: Lesson) -> str:
     """What is wrong with the committed solution, or an empty string."""
     if not entry.solution.exists():
         return "is missing"
-    notebook = nbformat.read(entry.solution, as_version=4)
+    notebook = nb.read(entry.solution)
     if notebook.metadata.get(STAMP, {}) != _stamp(entry, notebook):
         return "was touched, or its lesson or the grader changed since it was executed"
     return ""
@@ -208,8 +205,8 @@ def _digest(*parts: bytes) -> str:
 
 def _output_drift(entry: Lesson) -> str:
     """Which cell prints something else when executed now; cells tagged `measured` may."""
-    fresh = nbformat.reads(make_solution(entry), as_version=4)
-    kept = nbformat.read(entry.solution, as_version=4)
+    fresh = nb.parse(make_solution(entry))
+    kept = nb.read(entry.solution)
     for new, old in zip(fresh.cells, kept.cells, strict=True):
         if "measured" not in new.metadata.get("tags", []) and _texts(new) != _texts(old):
             return f"cell {new.id} prints something else now than what is committed"
@@ -239,5 +236,5 @@ def _replace(path: Path, text: str) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
     beside.write_text(text, "utf-8")
-    os.replace(beside, path)
+    beside.replace(path)
     return True

@@ -82,7 +82,7 @@ def lesson(name: str, root: Path = ROOT) -> Lesson:
 
 
 def head(entry: Lesson) -> str:
-    """The first Markdown cell of a lesson: what it is, how long, what it needs, where it is made."""
+    """The first Markdown cell of a lesson: what it is, how long, what it needs, its source."""
     number = int(entry.name.split("-")[0])
     goals = "\n".join(f"- {goal}" for goal in entry.objectives)
     source = entry.source.relative_to(entry.root).as_posix()

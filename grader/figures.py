@@ -36,7 +36,9 @@ STYLE: dict[str, Any] = {
 
 
 @contextmanager
-def drawing(columns: int = 1, size: tuple[float, float] = (6.0, 3.0)) -> Iterator[tuple[Figure, Any]]:
+def drawing(
+    columns: int = 1, size: tuple[float, float] = (6.0, 3.0)
+) -> Iterator[tuple[Figure, Any]]:
     """A figure in the course's style with a row of axes; shown when the block ends."""
     with plt.style.context(["tableau-colorblind10", STYLE]):
         figure, axes = plt.subplots(1, columns, figsize=size, squeeze=False)

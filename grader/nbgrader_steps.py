@@ -2,13 +2,18 @@
 
 The only door to nbgrader's converters; build and classroom go through it."""
 
+import os
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 from nbgrader.converters import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import capture_log
-from traitlets.config import Config, PyFileConfigLoader
+from sqlalchemy.exc import SAWarning
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
 from grader.errors import CourseError
 
@@ -17,7 +22,7 @@ CONFIG_FILE = "nbgrader_config.py"
 
 def course_config(root: Path, **course_directory: str) -> Config:
     """nbgrader_config.py of the course below `root`, with CourseDirectory settings on top."""
-    config = PyFileConfigLoader(CONFIG_FILE, path=str(root)).load_config()
+    config: Config = PyFileConfigLoader(CONFIG_FILE, path=str(root)).load_config()
     config.CourseDirectory.merge(course_directory)
     return config
 
@@ -25,9 +30,10 @@ def course_config(root: Path, **course_directory: str) -> Config:
 def run(converter: type[BaseConverter], config: Config, lesson: str, **traits: Any) -> str:
     """Run `converter` on `lesson` and return what it logged.
 
-    `traits` are set on the converter (`force`, `create_student` …); `student` is whose submission it is.
+    `traits` are set on the converter (`force` …); `student` is whose submission it is.
     Raises CourseError with the last line of nbgrader's own error.
     """
+    _find_own_commands()
     student = traits.pop("student", ".")
     course = CourseDirectory(config=config, assignment_id=lesson, student_id=student)
     step = converter(coursedir=course, config=config)
@@ -35,11 +41,20 @@ def run(converter: type[BaseConverter], config: Config, lesson: str, **traits: A
     step.log.propagate = False
     for name, value in traits.items():
         setattr(step, name, value)
-    outcome = capture_log(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)  # nbgrader's own use of its database
+        outcome = capture_log(step)
     log = str(outcome.get("log", ""))
     if not outcome["success"]:
         raise CourseError(f"{converter.__name__} of {lesson} failed: {_reason(log)}")
     return log
+
+
+def _find_own_commands() -> None:
+    """Put this environment's commands on PATH: nbgrader starts alembic by its bare name."""
+    own = str(Path(sys.executable).parent)
+    if own not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([own, os.environ.get("PATH", "")])
 
 
 def _reason(log: str) -> str:

@@ -64,7 +64,7 @@ def observe(
     Copies keep writeability and memory order, so expected values can be computed from the
     originals whatever the call does to its arguments. Only KeyboardInterrupt passes through.
     """
-    given = {**dict(enumerate(args)), **kwargs}
+    given: dict[int | str, Any] = dict(enumerate(args)) | kwargs
     lent = {name: lend(value) for name, value in given.items()}
     positional = [lent[index] for index in range(len(args))]
     named = {name: lent[name] for name in kwargs}
@@ -138,9 +138,14 @@ def plain(value: Any) -> Any:
         return np.array(array) if array.dtype.kind in PLAIN_DTYPES else Foreign(_name_of(value))
     if value is None or isinstance(value, bool):
         return value
-    for base in (int, float, complex, str):
-        if isinstance(value, base):
-            return base(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return complex(value)
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, list | tuple):
         items = [plain(item) for item in value]
         return items if isinstance(value, list) else tuple(items)
@@ -154,7 +159,7 @@ def _name_of(value: Any) -> str:
 
 
 def lend(value: Any) -> Any:
-    """A copy of plain data for the student's code; generators are copied, the rest goes as it is."""
+    """A copy of plain data or of a generator, for the student's code; the rest goes as it is."""
     if isinstance(value, np.ndarray):
         return _lend_array(value)
     if isinstance(value, list | tuple):

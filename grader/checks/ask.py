@@ -100,10 +100,8 @@ class Answer:
             raise NotWritten("not written yet", f"✗ {self.exercise} is not written yet.")
         self.fail(error.kind, f"The call stops with {error}.", show_value=False)
 
-    def fail(
-        self, title: str, why: str, expected: Any = None, show_value: bool = True
-    ) -> NoReturn:
-        """Raise CheckFailed: title, call, returned, expected, why, and what was warned or printed."""
+    def fail(self, title: str, why: str, expected: Any = None, show_value: bool = True) -> NoReturn:
+        """Raise CheckFailed: title, call, returned, expected, why, what was warned and printed."""
         lines = [f"✗ {self.exercise}: {title}", *labelled("call", self.call)]
         if show_value:
             lines += labelled("returned", shown(self.value))
@@ -187,7 +185,7 @@ def passed(what: str, *answers: Answer) -> None:
 def is_real(value: Any) -> bool:
     """Whether `value` is one real number: a float, or a 0-d array of floats."""
     if isinstance(value, np.ndarray):
-        return value.shape == () and value.dtype.kind == "f"
+        return bool(value.shape == () and value.dtype.kind == "f")
     return isinstance(value, float)
 
 
@@ -219,7 +217,7 @@ def shown(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size:
         text = np.array2string(
             value, precision=4, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
-            separator=", ", formatter={"float_kind": _number},
+            separator=", ", formatter={"float_kind": lambda x: _number(float(x))},
         )  # fmt: skip
         return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
     if isinstance(value, list) and all(isinstance(item, float) for item in value):

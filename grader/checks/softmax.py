@@ -45,7 +45,9 @@ def list_by_hand(softmax_list: Any) -> None:
     for length in (1, 2, 6):
         row = _scores("list_by_hand", (length,)).tolist()
         _list_must_equal_oracle(softmax_list, row, "The weights of this row are others.")
-    passed("softmax_list gives 1/6, 1/3, 1/2 for the case by hand, and is right on random rows", seen)
+    passed(
+        "softmax_list gives 1/6, 1/3, 1/2 for the case by hand, and is right on random rows", seen
+    )
 
 
 def list_large(softmax_list: Any) -> None:

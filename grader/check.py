@@ -1,0 +1,100 @@
+"""`grader check`: notebooks graded as their student wants it, one report for each.
+
+Finds out which lesson a notebook is; grading is the examiner's."""
+
+from pathlib import Path
+
+from nbformat import NotebookNode
+from rich.table import Table
+from rich.text import Text
+
+from grader import course, term
+from grader import notebook as nb
+from grader.errors import CourseError
+from grader.examiner.engine import Lesson, answers_of
+from grader.lesson import grade_id
+from grader.result import CellResult, Result, Status
+
+WORDS = {
+    Status.PASSED: ("✓", "passed", "green"),
+    Status.FAILED: ("✗", "failed", "red"),
+    Status.NOT_WRITTEN: ("·", "not written yet", "dim"),
+    Status.ERROR: ("✗", "error", "red"),
+    Status.TIMEOUT: ("✗", "too slow", "red"),
+    Status.BY_HAND: ("·", "graded by hand", "dim"),
+    Status.NOT_GRADED: ("✗", "not graded", "red"),
+}
+
+
+def own_notebooks(root: Path = course.ROOT) -> list[Path]:
+    """The student's own copies in work/, in the order of the course."""
+    found = [entry.own_copy for entry in course.lessons(root) if entry.own_copy.exists()]
+    if not found:
+        raise CourseError("There is no lesson in work/ yet. Copy them there with: make lab")
+    return found
+
+
+def check(path: Path, root: Path = course.ROOT) -> Result:
+    """Grade one notebook. Raises CourseError when it is missing, broken or of no lesson."""
+    notebook = nb.read(path)
+    with Lesson(lesson_of(notebook, path, root)) as lesson:
+        return lesson.grade(answers_of(notebook))
+
+
+def lesson_of(notebook: NotebookNode, path: Path, root: Path) -> course.Lesson:
+    """The lesson with which the notebook shares most cell names."""
+    names = {grade_id(cell) for cell in notebook.cells} - {None}
+    shared = {
+        entry: len(names & {grade_id(cell) for cell in nb.read(entry.released).cells})
+        for entry in course.lessons(root)
+    }
+    best = max(shared, key=lambda entry: (shared[entry], entry.name == path.stem))
+    if not shared[best]:
+        raise CourseError(f"{path} is no lesson of this course: it has none of their cells.")
+    return best
+
+
+# --- the report -------------------------------------------------------------------------------
+
+
+def show(result: Result) -> None:
+    """Print one lesson: a table by exercise, then the message of each failed check."""
+    table = Table("exercise", "points", "", title=result.lesson, title_justify="left", box=None)
+    for exercise, cells in result.by_exercise():
+        table.add_row(exercise, _points(cells), _summary(cells))
+    term.out.print(table)
+    for cell in result.cells:
+        if cell.status in (Status.FAILED, Status.ERROR, Status.TIMEOUT):
+            term.out.print()
+            term.out.print(Text(cell.message))
+    term.out.print()
+
+
+def _points(cells: list[CellResult]) -> str:
+    worth = sum(cell.max_points for cell in cells)
+    if cells[0].points is None:
+        return f"  – / {worth:g}"
+    return f"{sum(cell.points or 0 for cell in cells):3g} / {worth:g}"
+
+
+def _summary(cells: list[CellResult]) -> Text:
+    """One mark a cell, then what is wrong in a few words."""
+    line = Text()
+    for cell in cells:
+        mark, _, colour = WORDS[cell.status]
+        line.append(mark, colour)
+    told = [cell.few_words for cell in cells if cell.status is not Status.PASSED and cell.message]
+    words = dict.fromkeys(told or [WORDS[cells[0].status][1]])
+    return line.append("  " + "; ".join(words))
+
+
+def show_progress(results: list[Result], root: Path = course.ROOT) -> None:
+    """Print how far the student is in the whole course."""
+    entries = course.lessons(root)
+    passed = {result.lesson for result in results if result.status is Status.PASSED}
+    points = sum(result.points for result in results)
+    worth = sum(result.max_points for result in results)
+    term.out.print(
+        f"{len(passed)} of {len(entries)} lessons complete, "
+        f"{points:g} of {worth:g} points in the {len(results)} checked."
+    )

@@ -1,0 +1,94 @@
+"""What grading one notebook gives: points, status and message of each cell, and their sums.
+
+Plain data that every caller shares; nothing is graded and nothing is printed here."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+
+class Status(StrEnum):
+    """How a cell, or a lesson, came out."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_WRITTEN = "not_written"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    BY_HAND = "by_hand"
+    NOT_GRADED = "not_graded"
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One graded cell or written answer. `points` is None where nobody has graded it yet."""
+
+    exercise: str
+    grade_id: str
+    points: float | None
+    max_points: float
+    status: Status
+    message: str = ""
+    misconception: str | None = None
+
+    @property
+    def few_words(self) -> str:
+        """The title of the message, without the exercise: `sums are not 1`."""
+        if self.status is Status.NOT_WRITTEN:
+            return "not written yet"
+        first = self.message.partition("\n")[0].removeprefix("✗ ")
+        return (
+            first.removeprefix(f"{self.exercise}: ").removeprefix(f"{self.exercise} ").rstrip(".")
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One notebook graded. Written answers count in neither sum."""
+
+    lesson: str
+    cells: tuple[CellResult, ...]
+    jail: str = "none"
+    reason: str = ""  # why it was not graded, when it was not
+
+    @property
+    def graded(self) -> list[CellResult]:
+        """The cells that the grader itself gives points for."""
+        return [cell for cell in self.cells if cell.status is not Status.BY_HAND]
+
+    @property
+    def points(self) -> float:
+        """Points of the graded cells."""
+        return sum(cell.points or 0.0 for cell in self.graded)
+
+    @property
+    def max_points(self) -> float:
+        """Points that the graded cells are worth."""
+        return sum(cell.max_points for cell in self.graded)
+
+    @property
+    def status(self) -> Status:
+        """passed, failed or not_graded."""
+        if self.reason:
+            return Status.NOT_GRADED
+        done = all(cell.status is Status.PASSED for cell in self.graded)
+        return Status.PASSED if done else Status.FAILED
+
+    def by_exercise(self) -> Iterator[tuple[str, list[CellResult]]]:
+        """Each exercise with its cells, in the order of the lesson."""
+        for exercise, cells in groupby(self.cells, key=lambda cell: cell.exercise):
+            yield exercise, list(cells)
+
+    def as_json(self) -> dict[str, Any]:
+        """The form that `--json` prints (README, section on commands)."""
+        told = {"lesson": self.lesson, "points": self.points, "max_points": self.max_points}
+        told |= {"status": self.status, "jail": self.jail}
+        if self.reason:
+            told["reason"] = self.reason
+        told["cells"] = [
+            {name: value for name, value in asdict(cell).items() if name != "exercise"}
+            for cell in self.cells
+        ]
+        return told
