@@ -1,5 +1,6 @@
 """The wire: what is plain comes through unchanged, what is not is refused, and nothing is run."""
 
+import contextlib
 import enum
 import json
 import math
@@ -29,6 +30,9 @@ def no_hang() -> Iterator[None]:
     def give_up(*_: object) -> None:
         raise AssertionError(f"still running after {HANG} s")
 
+    if not hasattr(signal, "SIGALRM"):  # then a hang is stopped by whoever runs the tests
+        yield
+        return
     before = signal.signal(signal.SIGALRM, give_up)
     signal.alarm(HANG)
     yield
@@ -69,9 +73,7 @@ def peak_while_decoding(data: bytes) -> int:
 integers = st.integers() | st.integers(-(10**1000) + 1, 10**1000 - 1)
 floats = st.floats().map(lambda x: math.nan if math.isnan(x) else x)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
-scalars = (
-    st.none() | st.booleans() | integers | floats | st.builds(complex, floats, floats) | texts
-)
+scalars = st.none() | st.booleans() | integers | floats | st.builds(complex, floats, floats) | texts
 shapes = st.lists(st.integers(0, 4), max_size=4)
 
 
@@ -211,7 +213,7 @@ def test_a_generator_must_be_asked_for() -> None:
 
 @pytest.mark.parametrize("place", [-1, 625, 10**6, 2**70, 3.0, True, None])
 def test_a_place_outside_of_a_generators_buffer_is_refused(place: Any) -> None:
-    state = np.random.MT19937(1).state
+    state: Any = np.random.MT19937(1).state
     state["state"]["pos"] = place
     refused(generator_message(state), "state has the wrong form", generators=True)
     state = np.random.Philox(1).state
@@ -329,12 +331,10 @@ Colour = enum.IntEnum("Colour", {"RED": 7})
         (Counter("aab"), {"a": 2, "b": 1}, "Counter"),
         (OrderedDict(b=1, a=2), {"b": 1, "a": 2}, "OrderedDict"),
         (np.array([[1, 2]]).view(np.matrix), np.array([[1, 2]]), "matrix"),
-        (np.ma.masked_array([1.0, 2.0], [0, 1]), np.array([1.0, 2.0]), "MaskedArray"),
+        (np.ma.masked_array([1.0, 2.0], [False, True]), np.array([1.0, 2.0]), "MaskedArray"),
     ],
 )
-def test_a_subclass_travels_as_its_base_and_is_noted(
-    value: Any, expected: Any, name: str
-) -> None:
+def test_a_subclass_travels_as_its_base_and_is_noted(value: Any, expected: Any, name: str) -> None:
     noted: list[str] = []
     assert same(decode(encode([value], note=noted.append)), [expected])
     assert noted == [name]
@@ -411,7 +411,7 @@ class Spies:
 def test_nothing_of_a_hostile_subclass_runs(base: type, content: Any, expected: Any) -> None:
     spies = Spies()
     kind = spies.subclass(base)
-    hostile = base.__new__(kind, content)
+    hostile: Any = base.__new__(kind, content)
     if issubclass(base, list):
         list.extend(hostile, content)
     if issubclass(base, dict):
@@ -439,7 +439,7 @@ def test_nothing_of_a_hostile_array_runs() -> None:
 def test_nothing_of_another_hostile_object_runs(base: type) -> None:
     spies = Spies()
     kind = spies.subclass(base)
-    hostile = base.__new__(kind, *[1] * issubclass(base, np.generic))
+    hostile: Any = base.__new__(kind, *[1] * issubclass(base, np.generic))
     if base is np.random.Generator:
         np.random.Generator.__init__(hostile, np.random.PCG64(1))
     spies.calls.clear()
@@ -452,10 +452,9 @@ def test_nothing_of_another_hostile_object_runs(base: type) -> None:
 
 def test_a_generator_over_a_hostile_bit_generator_is_not_plain() -> None:
     spies = Spies()
-    bits = np.random.PCG64.__new__(type("Bits", (np.random.PCG64,), {}), 1)
-    np.random.PCG64.__init__(bits, 1)
-    generator = np.random.Generator(bits)
-    type(bits).state = property(spies._spy("state"))  # type: ignore[assignment,misc]
+    kind: Any = type("Bits", (np.random.PCG64,), {})
+    generator = np.random.Generator(kind(1))
+    kind.state = property(spies._spy("state"))
     with pytest.raises(WireError, match="not plain data"):
         encode(generator)
     assert spies.calls == []
@@ -492,10 +491,8 @@ def test_little_room_on_the_stack_is_a_wire_error() -> None:
     outcomes = set()
 
     def deeper() -> None:
-        try:
+        with contextlib.suppress(RecursionError):
             deeper()
-        except RecursionError:
-            pass
         try:
             encode(nested)
         except WireError:
@@ -606,7 +603,10 @@ def test_broadcast_arrays_count_as_they_unpack() -> None:
     refused(message(header, bytes(8)), "bytes in the message")
 
 
-@pytest.mark.parametrize(("shape", "too_large"), [((0, 2**26), (0, 2**26 + 1)), ((2**25, 0, 2), (2**25, 0, 3))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "too_large"),
+    [((0, 2**26), (0, 2**26 + 1)), ((2**25, 0, 2), (2**25, 0, 3))],
+)
 def test_dimensions_count_also_beside_a_zero(
     shape: tuple[int, ...], too_large: tuple[int, ...]
 ) -> None:
@@ -866,7 +866,7 @@ def test_layout_and_writeability_are_not_data() -> None:
 
 @pytest.mark.parametrize("code", "gG")
 def test_padding_inside_long_doubles_does_not_count(code: str) -> None:
-    if wire.LONG_BYTES == wire.LONG.itemsize:
+    if wire.LONG.itemsize == wire.LONG_BYTES:
         pytest.skip("long doubles have no padding on this machine")
     array = np.arange(6).astype(code)
     soiled = array.copy()
