@@ -26,7 +26,15 @@ from grader.term import progress
 STAMP = "attention_from_scratch"
 MEND = "Mend it with: python -m grader build"
 # What a lesson's cells can reach: a change here makes the outputs of every solution stale.
-LESSON_ROOMS = ("checks", "figures.py", "misconceptions", "observe.py", "oracle.py")
+LESSON_ROOMS = (
+    "checks",
+    "figures.py",
+    "misconceptions",
+    "observe.py",
+    "oracle.py",
+    "seeds.py",
+    "wire.py",
+)
 README_TABLE = re.compile(r"(?<=<!-- lessons -->\n).*?(?=\n<!-- /lessons -->)", re.DOTALL)
 
 

@@ -143,7 +143,7 @@ def weights_against_temperature(
             line = styles[column % len(styles)]
             axes.plot(temperatures, weights[:, column], ls=line, lw=2, label=f"score {score:g}")
         axes.axhline(1 / len(scores), color=GREY, lw=0.8)
-        axes.text(temperatures[-1], 1 / len(scores), "all equal ", ha="right", va="bottom")
+        axes.text(temperatures[0], 1 / len(scores), "all equal", va="bottom", color=DARK)
         axes.set(xscale="log", ylim=(-0.02, 1.05), xlabel="temperature", ylabel="weight")
         axes.set_title("Weights of the same scores, divided by a temperature")
         axes.legend(loc="upper right")

@@ -1,23 +1,37 @@
-"""Calls the student's code once and says what it did: the only place where that is done.
+"""Has the student's code do one thing and says what it did: the only place where that is done.
 
-Knows nothing of lessons, checks or right answers; what it returns is plain data."""
+The seam between plain kernel and examiner: both go through the same bytes (`wire`). Knows nothing
+of lessons, checks or right answers."""
 
 import contextlib
 import io
 import linecache
 import traceback
 import tracemalloc
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any
+from types import CodeType, TracebackType
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-PLAIN_DTYPES = "biufc"
+from grader import wire
+from grader.wire import Ref, WireError
+
 MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
+WARNINGS_KEPT = 20
+TIME_LIMIT = "TimeLimit"  # kinds of Raised that no exception has
+DIED = "ProcessDied"
+CALLBACK_BUDGET = 10_000
+
+# (number of the lent function, its encoded arguments) → its encoded result
+CallBack = Callable[[int, bytes], bytes]
+# What of the student's is meant: ("name", "softmax"), ("object", 3), ("method", 3, "append"),
+# ("attribute", 3, "keys") or ("length", 3).
+Target = tuple[str, *tuple[str | int, ...]]
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,7 @@ class Raised:
 
     kind: str
     message: str
-    where: str
+    where: str = ""
 
     def __str__(self) -> str:
         told = f"{self.kind}: {self.message}" if self.message else self.kind
@@ -34,17 +48,10 @@ class Raised:
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """Stands for a returned object that is not plain data; only its type's name is known."""
-
-    type_name: str
-
-
-@dataclass(frozen=True)
 class Observed:
     """What one call did.
 
-    `value` is plain data or Foreign, None after an exception; `changed` names the arguments that
+    `value` is plain data or a Handle, None after an exception; `changed` names the arguments that
     hold something else than before; `peak` is in bytes above the start, None unless asked for.
     """
 
@@ -56,36 +63,227 @@ class Observed:
     peak: int | None = None
 
 
-def observe(
-    function: Callable[..., Any], /, *args: Any, memory: bool = False, **kwargs: Any
-) -> Observed:
+class NotData(TypeError):
+    """A check treated an object of the student's as data."""
+
+
+class Place(Protocol):
+    """Where student code lives: in this process (Stage), or at the other end of a wire."""
+
+    def perform(
+        self, target: Target, request: bytes, call_back: CallBack, memory: bool
+    ) -> tuple[bytes, int | None]:
+        """Do `target` with the encoded arguments; the encoded outcome and the peak in bytes."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something of the student's that can be called, wherever it lives."""
+
+    place: Place
+    target: Target
+
+
+class Handle:
+    """Stands for an object of the student's that is no plain data, with the least possible face.
+
+    `method(name)` can be observed like a function; `get(name)` and `length()` are observed at
+    once. Whatever else Python may ask an object raises NotData, and the object is never asked.
+    """
+
+    __slots__ = ("_place", "_ref")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, place: Place, ref: Ref) -> None:
+        self._place, self._ref = place, ref
+
+    @property
+    def type_name(self) -> str:
+        """The name of the object's type, as its process told it."""
+        return self._ref.type_name
+
+    def method(self, name: str) -> Subject:
+        """The object's public method `name`, to be passed to `observe`."""
+        return Subject(self._place, ("method", self._ref.number, _public(name)))
+
+    def get(self, name: str) -> Observed:
+        """What the object's public attribute `name` holds."""
+        return observe(Subject(self._place, ("attribute", self._ref.number, _public(name))))
+
+    def length(self) -> Observed:
+        """What `len` says of the object."""
+        return observe(Subject(self._place, ("length", self._ref.number)))
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotData(f"an object of type {self.type_name} is not data")
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __call__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __float__ = __int__ = __index__ = __complex__ = __array__ = __reduce_ex__ = _refuse
+
+
+def _public(name: str) -> str:
+    if not name.isidentifier() or name.startswith("_"):
+        raise NotData(f"{name!r} is not a public name")
+    return name
+
+
+def is_callable(thing: Any) -> bool:
+    """Whether `thing` is a function of the student's, here or elsewhere."""
+    return isinstance(thing, Subject) or (not isinstance(thing, Handle) and callable(thing))
+
+
+def observe(function: Any, /, *args: Any, memory: bool = False, **kwargs: Any) -> Observed:
     """Call `function` with copies of the arguments and return what it did.
 
-    Copies keep writeability and memory order, so expected values can be computed from the
-    originals whatever the call does to its arguments. Only KeyboardInterrupt passes through.
+    `function` is a Subject, or any callable of this process. Plain data keeps writeability and
+    memory order, and generators their state, so expected values can be computed from the originals
+    whatever the call does to its arguments. A function among the arguments is lent for this call.
     """
-    given: dict[int | str, Any] = dict(enumerate(args)) | kwargs
-    lent = {name: lend(value) for name, value in given.items()}
-    positional = [lent[index] for index in range(len(args))]
-    named = {name: lent[name] for name in kwargs}
-    value, error, peak = None, None, None
-    printed = _BoundedText()
-    with _quiet(printed) as warned, _peak_memory(memory) as measured:
+    subject = function if isinstance(function, Subject) else HERE.subject(function)
+    lent = _Lent()
+    request = wire.encode([list(args), kwargs], refer=lent.refer)
+    try:
+        reply, peak = subject.place.perform(subject.target, request, lent.call_back, memory)
+    finally:
+        lent.end()
+    return _read(reply, peak, subject.place)
+
+
+class _Lent:
+    """The functions that a check lends to student code for the time of one call."""
+
+    def __init__(self) -> None:
+        self._functions: list[Callable[..., Any]] = []
+        self._left = CALLBACK_BUDGET
+
+    def refer(self, value: object) -> Ref:
+        if isinstance(value, Handle):
+            return value._ref
+        if callable(value):
+            self._functions.append(value)
+            return Ref("function", len(self._functions) - 1, "function")
+        raise WireError(f"a check may not pass an object of type {type(value).__name__}")
+
+    def call_back(self, number: int, arguments: bytes) -> bytes:
         try:
-            value = plain(function(*positional, **named))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as exception:
-            error = describe(exception)
-    peak = measured[0] if measured else None
-    return Observed(
-        value=value,
-        error=error,
-        warnings=tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in warned)),
-        changed=tuple(name for name, kept in given.items() if not same(kept, lent[name])),
-        printed=printed.getvalue(),
-        peak=peak,
-    )
+            self._left -= 1
+            if self._left < 0:
+                raise WireError(f"the function was called more than {CALLBACK_BUDGET} times")
+            args, kwargs = wire.decode(arguments)
+            return wire.encode([True, self._functions[number](*args, **kwargs)])
+        except Exception as error:
+            return wire.encode([False, f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT]])
+
+    def end(self) -> None:
+        """Take the functions back: whoever kept one calls into nothing."""
+        self._functions.clear()
+
+
+# --- the student's side -----------------------------------------------------------------------
+
+
+class Stage:
+    """The student's side: names and objects, and the one way in which they are called.
+
+    The same code runs in a plain kernel and in the examiner's student process.
+    """
+
+    def __init__(self, names: Mapping[str, Any], interruptible: bool) -> None:
+        self.names = names
+        self.objects: list[Any] = []
+        self._passes = (KeyboardInterrupt,) if interruptible else ()
+
+    def subject(self, function: Any) -> Subject:
+        """`function` as something that can be observed here."""
+        return Subject(self, ("object", self.refer(function).number))
+
+    def refer(self, value: object) -> Ref:
+        """Remember an object that stays here, and give it a number."""
+        self.objects.append(value)
+        return Ref("object", len(self.objects) - 1, type(value).__name__)
+
+    def perform(
+        self, target: Target, request: bytes, call_back: CallBack, memory: bool
+    ) -> tuple[bytes, int | None]:
+        """Call once, watching; whatever the student's code raises is part of the outcome."""
+        lent, kept = self._arguments(request, call_back), self._arguments(request, call_back)
+        value, error = None, None
+        printed = _BoundedText()
+        with _quiet(printed) as warned, _peak_memory(memory) as measured:
+            try:
+                value = self._resolve(target)(*lent[0], **lent[1])
+            except self._passes:
+                raise
+            except BaseException as exception:
+                error = describe(exception)
+        reply = self._report(value, error, warned, _changed(kept, lent), printed.getvalue())
+        return reply, measured[0] if measured else None
+
+    def _arguments(self, request: bytes, call_back: CallBack) -> list[Any]:
+        decoded = wire.decode(request, refs=frozenset({"object", "function"}), generators=True)
+
+        def resolve(ref: Ref) -> Any:
+            if ref.kind == "object":
+                return self.objects[ref.number]
+            return _borrowed(ref.number, call_back)
+
+        return list(_replace_refs(decoded, resolve))
+
+    def _resolve(self, target: Target) -> Callable[..., Any]:
+        match target:
+            case ("name", str(name)):
+                return self.names[name]  # type: ignore[no-any-return]
+            case ("object", int(number)):
+                return self.objects[number]  # type: ignore[no-any-return]
+            case ("method", int(number), str(name)):
+                return getattr(self.objects[number], name)  # type: ignore[no-any-return]
+            case ("attribute", int(number), str(name)):
+                return lambda: getattr(self.objects[number], name)
+            case ("length", int(number)):
+                return lambda: len(self.objects[number])
+        raise WireError(f"{target!r} means nothing")
+
+    def _report(
+        self,
+        value: Any,
+        error: Raised | None,
+        warned: list[warnings.WarningMessage],
+        changed: list[int | str],
+        printed: str,
+    ) -> bytes:
+        told = [f"{w.category.__name__}: {w.message}"[:MESSAGE_LIMIT] for w in warned]
+        rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, printed]
+        try:
+            raised = [error.kind, error.message, error.where] if error else None
+            return wire.encode([value, raised, *rest], refer=self.refer)
+        except WireError as refused:
+            return wire.encode(
+                [None, ["NotData", f"what it returns cannot be read: {refused}", ""], *rest]
+            )
+
+
+def _borrowed(number: int, call_back: CallBack) -> Callable[..., Any]:
+    """A function of the check's, as student code holds it: it can be called, not inspected."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        worked, value = wire.decode(call_back(number, wire.encode([list(args), kwargs])))
+        if not worked:
+            raise RuntimeError(value)
+        return value
+
+    return function
+
+
+def _changed(kept: list[Any], lent: list[Any]) -> list[int | str]:
+    """Which arguments hold something else than before: positions, then names."""
+    positions = [i for i, (a, b) in enumerate(zip(kept[0], lent[0], strict=True)) if _differ(a, b)]
+    return positions + [name for name in kept[1] if _differ(kept[1][name], lent[1][name])]
+
+
+def _differ(kept: Any, lent: Any) -> bool:
+    changeable = isinstance(kept, np.ndarray | list | dict)
+    return changeable and not wire.same(kept, lent)
 
 
 class _BoundedText(io.StringIO):
@@ -124,89 +322,56 @@ def _peak_memory(wanted: bool) -> Iterator[list[int]]:
         tracemalloc.stop()
 
 
-# --- plain data -------------------------------------------------------------------------------
+HERE = Stage({}, interruptible=True)
 
 
-def plain(value: Any) -> Any:
-    """`value` as plain data of base types; what is not plain becomes Foreign.
+# --- reading a reply --------------------------------------------------------------------------
 
-    Arrays of a subclass come as base arrays, NumPy scalars as 0-d arrays unless they are also
-    Python floats, ints or complex numbers.
-    """
-    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, float | complex):
-        array = np.asarray(value)
-        return np.array(array) if array.dtype.kind in PLAIN_DTYPES else Foreign(_name_of(value))
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, complex):
-        return complex(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, list | tuple):
-        items = [plain(item) for item in value]
-        return items if isinstance(value, list) else tuple(items)
+
+def _read(reply: bytes, peak: int | None, place: Place) -> Observed:
+    """The outcome that a reply tells; one that breaks the wire's rules is an error of that call."""
+    try:
+        value, raised, warned, changed, printed = wire.decode(reply, refs=frozenset({"object"}))
+        return Observed(
+            value=_replace_refs(value, lambda ref: Handle(place, ref)),
+            error=None if raised is None else Raised(*(clean(text) for text in _texts(raised, 3))),
+            warnings=tuple(clean(text) for text in _texts(warned)),
+            changed=tuple(name for name in changed if isinstance(name, int | str)),
+            printed=clean(printed, PRINT_LIMIT),
+            peak=peak,
+        )
+    except (WireError, TypeError, ValueError) as error:
+        return Observed(error=Raised("NotData", f"what it returns cannot be read: {error}"))
+
+
+def _texts(value: Any, count: int | None = None) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise WireError("the outcome of a call has another form than agreed")
+    if count is not None and len(value) != count:
+        raise WireError("the outcome of a call has another length than agreed")
+    return value[:WARNINGS_KEPT]
+
+
+def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
+    """Text of the student's for people to read: bounded, without control characters."""
+    return "".join(
+        character
+        for character in text[:limit]
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
+    )
+
+
+def _replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
+    """`value` with every Ref in it replaced by what it stands for."""
+    if isinstance(value, Ref):
+        return resolve(value)
+    if isinstance(value, list):
+        return [_replace_refs(item, resolve) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_replace_refs(item, resolve) for item in value)
     if isinstance(value, dict):
-        return {plain(key): plain(item) for key, item in value.items()}
-    return Foreign(_name_of(value))
-
-
-def _name_of(value: Any) -> str:
-    return type(value).__name__
-
-
-def lend(value: Any) -> Any:
-    """A copy of plain data or of a generator, for the student's code; the rest goes as it is."""
-    if isinstance(value, np.ndarray):
-        return _lend_array(value)
-    if isinstance(value, list | tuple):
-        return type(value)(lend(item) for item in value)
-    if isinstance(value, dict):
-        return {key: lend(item) for key, item in value.items()}
-    if isinstance(value, np.random.Generator):
-        copied = type(value.bit_generator)()
-        copied.state = value.bit_generator.state
-        return np.random.Generator(copied)
+        return {key: _replace_refs(item, resolve) for key, item in value.items()}
     return value
-
-
-def _lend_array(array: np.ndarray) -> np.ndarray:
-    """A copy with the same layout (C, Fortran, strided or broadcast) and the same writeability."""
-    if array.size and 0 in array.strides and array.ndim:
-        once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)
-        return np.broadcast_to(array[once].copy(), array.shape)
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        copied = array.copy(order="A")
-    else:
-        copied = np.empty((*array.shape, 2), array.dtype)[..., 0]
-        copied[...] = array
-    copied.flags.writeable = array.flags.writeable
-    return copied
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two pieces of plain data are equal to the last bit, NaN and −0.0 included."""
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        return (
-            isinstance(left, np.ndarray)
-            and isinstance(right, np.ndarray)
-            and (left.shape, left.dtype) == (right.shape, right.dtype)
-            and left.tobytes() == right.tobytes()
-        )
-    if isinstance(left, list | tuple):
-        return (
-            type(left) is type(right)
-            and len(left) == len(right)
-            and all(same(a, b) for a, b in zip(left, right, strict=True))
-        )
-    if isinstance(left, dict):
-        return same(list(left.items()), list(right.items()))
-    if isinstance(left, float | complex):
-        return type(left) is type(right) and repr(left) == repr(right)
-    return left is right or bool(isinstance(left, int | str) and left == right)
 
 
 # --- exceptions -------------------------------------------------------------------------------
@@ -216,7 +381,7 @@ def describe(exception: BaseException) -> Raised:
     """The exception as text: type, message, and the student's line that it came from."""
     try:
         message = str(exception)
-    except Exception:
+    except BaseException:
         message = "(its message cannot be read)"
     return Raised(type(exception).__name__, message[:MESSAGE_LIMIT], _where(exception))
 
@@ -234,7 +399,7 @@ def _where(exception: BaseException) -> str:
     return f"{place}: {text}" if text else place
 
 
-def _student_frames(trace: TracebackType | None) -> Iterator[tuple[Any, int]]:
+def _student_frames(trace: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
     for frame, number in traceback.walk_tb(trace):
         if frame.f_globals.get("__name__") == "__main__":
             yield frame.f_code, number

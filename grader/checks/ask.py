@@ -2,7 +2,6 @@
 
 Says what happened and on which input; which lesson it is about is the caller's business."""
 
-import hashlib
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +9,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from grader.observe import Foreign, Observed, observe
+from grader.observe import TIME_LIMIT, Handle, Observed, is_callable, observe
 
 WIDTH = 78
 LARGEST_SHOWN = 24
-_secret = b""
 
 
 class CheckFailed(AssertionError):
     """A demand that the student's code does not meet. Shown as its text, without a traceback."""
+
+    status = "failed"
+    misconception: str | None = None
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__(text)
@@ -32,16 +33,13 @@ class CheckFailed(AssertionError):
 class NotWritten(CheckFailed, NotImplementedError):
     """The exercise still holds its stub."""
 
-
-def generator(name: str) -> np.random.Generator:
-    """The random numbers of the check called `name`: public ones, or the course's secret ones."""
-    return np.random.default_rng(list(hashlib.sha256(name.encode() + _secret).digest()))
+    status = "not_written"
 
 
-def fold_in(secret: bytes) -> None:
-    """Make every later `generator` depend on `secret`; b"" gives the public numbers again."""
-    global _secret
-    _secret = secret
+class TooSlow(CheckFailed):
+    """The student's code ran into a time limit."""
+
+    status = "timeout"
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def asking(exercise: str) -> "Callable[..., Answer]":
     """The `ask` of one exercise: `ask(function, *args, **kwargs)` calls and returns an Answer."""
 
     def ask(function: Any, *args: Any, note: str = "", **kwargs: Any) -> Answer:
-        if not callable(function):
+        if not is_callable(function):
             raise NotWritten("not written yet", f"✗ {exercise} is not a function yet.")
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, **kwargs))
@@ -98,6 +96,9 @@ class Answer:
             return
         if error.kind == "NotImplementedError":
             raise NotWritten("not written yet", f"✗ {self.exercise} is not written yet.")
+        if error.kind == TIME_LIMIT:
+            text = "\n".join([f"✗ {self.exercise}: too slow", *labelled("call", self.call)])
+            raise TooSlow("too slow", f"{text}\n\n{error.message}")
         self.fail(error.kind, f"The call stops with {error}.", show_value=False)
 
     def fail(self, title: str, why: str, expected: Any = None, show_value: bool = True) -> NoReturn:
@@ -193,7 +194,7 @@ def kind_of(value: Any) -> str:
     """What `value` is, in words: `None`, `a list`, `an array of shape (3,)`, `an integer`."""
     if value is None:
         return "None"
-    if isinstance(value, Foreign):
+    if isinstance(value, Handle):
         return f"an object of type {value.type_name}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}" if value.ndim else "a single number"
@@ -210,7 +211,7 @@ def labelled(label: str, text: str) -> list[str]:
 
 def shown(value: Any) -> str:
     """A value for reading: four digits, short, shape and dtype where they are not plain."""
-    if isinstance(value, Foreign):
+    if isinstance(value, Handle):
         return kind_of(value)
     if isinstance(value, float | np.floating):
         return _number(float(value))

@@ -15,10 +15,10 @@ from grader.checks.ask import (
     Answer,
     Tolerance,
     asking,
-    generator,
     passed,
     shown,
 )
+from grader.seeds import generator
 
 ask_list = asking("softmax_list")
 ask = asking("softmax")
