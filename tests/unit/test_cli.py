@@ -7,6 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from grader import course
 from grader.cli import app
 from tests.course_copy import ROOT, environment
 
@@ -52,8 +53,9 @@ def test_no_command_shows_the_commands():
 def test_an_unknown_lesson_is_one_line_and_status_2(words):
     done = grader(*words)
     assert done.returncode == 2
+    names = ", ".join(entry.name for entry in course.lessons())
     assert done.stderr.strip() == (
-        "There is no lesson '99-nothing'. The lessons are: 01-softmax."
+        f"There is no lesson '99-nothing'. The lessons are: {names}."
     )
     assert done.stdout == ""
 
