@@ -5,6 +5,7 @@ import re
 import sys
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +289,7 @@ def heading_levels(notebook: NotebookNode) -> list[int]:
 def test_there_is_one_title_and_no_heading_level_is_skipped(entry):
     levels = heading_levels(released(entry))
     assert levels[0] == 1 and levels.count(1) == 1
-    for above, below in zip(levels, levels[1:], strict=False):
+    for above, below in pairwise(levels):
         assert below <= above + 1
 
 

@@ -244,7 +244,7 @@ def test_values_are_shown_with_four_digits_and_their_type_where_it_is_not_float6
     assert shown(value) == text
 
 
-@pytest.mark.parametrize("value", [np.zeros(10_000), [0.0] * 10_000, "x" * 10_000, list(range(999))])
+@pytest.mark.parametrize("value", [np.zeros(10_000), [0.0] * 10_000, "x" * 10_000])
 def test_long_values_are_shown_in_short(value):
     assert len(shown(value)) < 300
 

@@ -54,9 +54,7 @@ def test_an_unknown_lesson_is_one_line_and_status_2(words):
     done = grader(*words)
     assert done.returncode == 2
     names = ", ".join(entry.name for entry in course.lessons())
-    assert done.stderr.strip() == (
-        f"There is no lesson '99-nothing'. The lessons are: {names}."
-    )
+    assert done.stderr.strip() == (f"There is no lesson '99-nothing'. The lessons are: {names}.")
     assert done.stdout == ""
 
 

@@ -39,7 +39,9 @@ def test_a_missing_file_and_a_folder_give_one_line(tmp_path):
 
 def test_an_older_notebook_is_read_as_version_4(tmp_path):
     path = tmp_path / "old.ipynb"
-    cell = '{"cell_type": "code", "input": "1", "language": "python", "metadata": {}, "outputs": []}'
+    cell = (
+        '{"cell_type": "code", "input": "1", "language": "python", "metadata": {}, "outputs": []}'
+    )
     path.write_text(
         '{"metadata": {}, "nbformat": 3, "nbformat_minor": 0, '
         f'"worksheets": [{{"cells": [{cell}], "metadata": {{}}}}]}}'

@@ -204,9 +204,7 @@ def test_control_characters_do_not_reach_the_terminal():
 
 def test_where_names_the_students_line_and_function():
     seen = observe(student("def f(x):\n    y = x + 1\n    return y / 0\n"), 1)
-    assert str(seen.error) == (
-        "ZeroDivisionError: division by zero (line 3 of f: return y / 0)"
-    )
+    assert str(seen.error) == ("ZeroDivisionError: division by zero (line 3 of f: return y / 0)")
 
 
 def test_where_is_the_students_own_line_when_a_library_raises():

@@ -6,7 +6,9 @@ import pytest
 
 from grader.result import CellResult, Result, Status
 
-FAILED = CellResult("softmax", "softmax-axis", 0.0, 2.0, Status.FAILED, "✗ softmax: not along\nmore")
+FAILED = CellResult(
+    "softmax", "softmax-axis", 0.0, 2.0, Status.FAILED, "✗ softmax: not along\nmore"
+)
 PASSED = CellResult("softmax", "softmax-values", 2.0, 2.0, Status.PASSED)
 BY_HAND = CellResult("why", "why", None, 3.0, Status.BY_HAND)
 RESULT = Result("01-softmax", (PASSED, FAILED, BY_HAND))
