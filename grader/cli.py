@@ -77,11 +77,12 @@ def check(
     from grader import check as room
 
     results, unread = [], []
-    for path in term.progress(notebooks or room.own_notebooks(), "Checking"):
-        try:
-            results.append(room.check(path))
-        except CourseError as error:
-            unread.append(str(error))
+    with room.Checker() as checker:
+        for path in term.progress(notebooks or room.own_notebooks(), "Checking"):
+            try:
+                results.append(checker.check(path))
+            except CourseError as error:
+                unread.append(str(error))
     if as_json:
         typer.echo(json.dumps([result.as_json() for result in results], indent=2))
     else:

@@ -3,7 +3,6 @@
 One student's broken notebook stops that student alone."""
 
 import shutil
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,9 @@ from traitlets.config import Config
 from grader import build, course, term
 from grader import notebook as nb
 from grader.classroom import sample
-from grader.classroom.nbgrader_plugin import CsvExport
+from grader.classroom.nbgrader_plugin import STAMP, CsvExport
 from grader.course import Lesson
 from grader.errors import CourseError
-from grader.examiner.executed import result_of
-from grader.lesson import grade_id
 from grader.nbgrader_steps import course_config, run
 from grader.result import Result, Status
 
@@ -120,32 +117,20 @@ def class_config(root: Path, folder: str) -> Config:
         feedback_directory=f"{folder}/feedback",
         db_url=f"sqlite:///{root / folder / 'gradebook.db'}",
     )
+    config.Examine.secret_file = f"{folder}/secret"
     config.CsvExport.to = str(root / folder / "grades.csv")
     return config
 
 
 def _grade_student(entry: Lesson, config: Config, student: str, folder: Path) -> Result:
     """Autograde and feedback for one student; a failure becomes the reason it is not graded."""
-    submitted = folder / "submitted" / student / entry.name / f"{entry.name}.ipynb"
     try:
-        refuse_copies(submitted)
         run(Autograde, config, entry.name, student=student, force=True)
         run(GenerateFeedback, config, entry.name, student=student, force=True)
     except CourseError as error:
         return Result(entry.name, (), reason=str(error).partition("failed: ")[2] or str(error))
     executed = folder / "autograded" / student / entry.name / f"{entry.name}.ipynb"
-    released = nb.read(entry.released)
-    return result_of(nb.read(executed), released, entry.name)
-
-
-def refuse_copies(path: Path) -> None:
-    """Raise a CourseError for a copied cell, which nbgrader answers with a misleading message."""
-    names = Counter(filter(None, map(grade_id, nb.read(path).cells)))
-    copied = [name for name, count in names.items() if count > 1]
-    if copied:
-        raise CourseError(
-            f"nbgrader cannot grade a copied cell ({', '.join(copied)} is there twice)"
-        )
+    return Result.from_json(nb.read(executed).metadata[STAMP]["result"])
 
 
 # --- the table --------------------------------------------------------------------------------

@@ -18,7 +18,16 @@ from grader.examiner.jail.kernel import JailError
 from grader.examiner.jail.limits import Limits
 from grader.examiner.jail.paths import listable_paths, readable_paths
 
-__all__ = ["JailError", "Level", "Limits", "Report", "enter", "probe", "readable_paths"]
+__all__ = [
+    "JailError",
+    "Level",
+    "Limits",
+    "Report",
+    "enter",
+    "listable_paths",
+    "probe",
+    "readable_paths",
+]
 
 ENOUGH_LANDLOCK = 3  # before it, files that may be read could be emptied
 TRIAL_SECONDS = 30
