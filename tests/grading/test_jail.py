@@ -108,7 +108,7 @@ class Place:
             capture_output=True,
             text=True,
             cwd="/",
-            env=self.person.environment,
+            env={**self.person.environment, "TMPDIR": str(self.root)},
             timeout=120,
         )
         answer = json.loads(done.stdout) if done.stdout else {}

@@ -119,7 +119,7 @@ def _try_out() -> dict[str, str]:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             done = subprocess.run(
-                [sys.executable, "-I", "-S", "-c", code, scratch],
+                [sys.executable or "python3", "-I", "-S", "-c", code, scratch],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
