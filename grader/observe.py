@@ -23,6 +23,7 @@ from grader.wire import Ref, WireError
 MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
 WARNINGS_KEPT = 20
+REFS = frozenset({"object", "function"})  # what may come to the student's side
 TIME_LIMIT = "TimeLimit"  # kinds of Raised that no exception has
 DIED = "ProcessDied"
 CALLBACK_BUDGET = 10_000
@@ -75,7 +76,7 @@ class Place(Protocol):
     def perform(
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
     ) -> tuple[bytes, int | None]:
-        """Do `target` with the encoded arguments; the encoded outcome and the peak in bytes."""
+        """Do what the encoded request asks of `target`; the outcome, encoded, and the peak."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def observe(function: Any, /, *args: Any, memory: bool = False, **kwargs: Any) -
     """
     subject = function if isinstance(function, Subject) else HERE.subject(function)
     lent = _Lent()
-    request = wire.encode([list(args), kwargs], refer=lent.refer)
+    request = wire.encode(["call", list(subject.target), list(args), kwargs], refer=lent.refer)
     try:
         reply, peak = subject.place.perform(subject.target, request, lent.call_back, memory)
     finally:
@@ -251,7 +252,7 @@ class Stage:
         return reply, measured[0] if measured else None
 
     def _arguments(self, request: bytes, call_back: CallBack) -> list[Any]:
-        decoded = wire.decode(request, refs=frozenset({"object", "function"}), generators=True)
+        _, _, *decoded = wire.decode(request, REFS, generators=True)
 
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":

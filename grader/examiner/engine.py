@@ -38,6 +38,7 @@ BOOTSTRAP = (
 ANSWERS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 PUBLIC_SECRET = b"check"
 TICK = 0.05  # seconds between two looks at the student's process
+DYING = 0.5  # seconds that a process which closed its channel may take to die of what it died of
 GRACE = 10.0  # seconds beyond the notebook's own budget before its examiner is given up
 
 
@@ -256,9 +257,13 @@ class Server:
         end.close()
         return pid
 
-    def end(self, pid: int) -> int:
-        """End a child; its wait status."""
-        return int(self._control.ask({"do": "end", "pid": pid})["status"])
+    def end(self, pid: int, patience: float = 0.0) -> int:
+        """End a child, after so many seconds if it is dying by itself; its wait status."""
+        return int(self._control.ask({"do": "end", "pid": pid, "patience": patience})["status"])
+
+    def kill(self, pid: int) -> None:
+        """Kill a child and do not wait for its end."""
+        self._control.ask({"do": "kill", "pid": pid})
 
     def stop(self) -> None:
         """Let the server end itself and its children."""
@@ -313,8 +318,9 @@ class Run:
         except ControlClosed:
             return {}
         finally:
-            self._end_student()
-            self.examiners.end(examiner)
+            if self.student is not None:
+                self.students.kill(self.student)
+            self.examiners.kill(examiner)
             ours.close()
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -330,7 +336,8 @@ class Run:
                 case "start student":
                     self._start_student(examiner, order["first"])
                 case "end student":
-                    examiner.send({"why": self._end_student()})
+                    patience = DYING if order["dying"] else 0.0
+                    examiner.send({"why": self._end_student(patience)})
                 case "finish":
                     return list(order["outcomes"])
         return []
@@ -342,11 +349,11 @@ class Run:
         examiner.send({"pid": self.student}, (ours.end.fileno(),))
         ours.close()
 
-    def _end_student(self) -> str:
+    def _end_student(self, patience: float = 0.0) -> str:
         """End the student's process, empty its folder, and say in words what it died of."""
         if self.student is None:
             return ""
-        status = self.students.end(self.student)
+        status = self.students.end(self.student, patience)
         self.student = None
         _empty(self.scratch)
         return self.why or _words(status, self.settings)

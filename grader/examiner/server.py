@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from grader.examiner.control import Control, ControlClosed, close_all_but
 
 PR_SET_PDEATHSIG = 1
-GONE_SECONDS = 5.0
 
 
 class Role(Protocol):
@@ -30,19 +29,25 @@ class Role(Protocol):
 def serve(role: Role, control: Control) -> None:
     """Answer orders until the other side is gone, then end every child."""
     children: set[int] = set()
+    killed: set[int] = set()
     with contextlib.suppress(ControlClosed):
         while True:
             order, descriptors = control.receive()
-            control.send(_obey(role, order, descriptors, children))
+            control.send(_obey(role, order, descriptors, children, killed))
             for descriptor in descriptors:
                 os.close(descriptor)
     for pid in children:
-        _end(pid)
+        _end(pid, 0.0)
 
 
 def _obey(
-    role: Role, order: dict[str, Any], descriptors: list[int], children: set[int]
+    role: Role,
+    order: dict[str, Any],
+    descriptors: list[int],
+    children: set[int],
+    killed: set[int],
 ) -> dict[str, Any]:
+    _reap(children, killed)
     match order["do"]:
         case "set up":
             try:
@@ -60,8 +65,20 @@ def _obey(
             return {"pid": pid}
         case "end":
             children.discard(order["pid"])
-            return {"status": _end(order["pid"])}
+            return {"status": _end(order["pid"], order["patience"])}
+        case "kill":  # without waiting for the end of it
+            os.kill(order["pid"], signal.SIGKILL)
+            killed.add(order["pid"])
+            return {}
     return {"error": f"{order['do']!r} is no order"}
+
+
+def _reap(children: set[int], killed: set[int]) -> None:
+    """Take note of the children that were killed and are gone; of the others, `end` asks why."""
+    for pid in list(killed):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            killed.discard(pid)
+            children.discard(pid)
 
 
 def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
@@ -76,9 +93,9 @@ def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
     os._exit(0)
 
 
-def _end(pid: int) -> int:
-    """Wait a moment for a child that is dying by itself, else kill it; its wait status."""
-    deadline = time.monotonic() + 0.05
+def _end(pid: int, patience: float) -> int:
+    """Give a child that is dying by itself so many seconds, else kill it; its wait status."""
+    deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
