@@ -468,7 +468,7 @@ def test_an_older_release(notebook: NotebookNode) -> None:
 
 def test_a_notebook_of_another_course(notebook: NotebookNode) -> None:
     foreign = {"grade_id": "exercise-1", "solution": True, "schema_version": 3}
-    other = nbformat.v4.new_notebook(cells=[code("print('hello')", nbgrader=foreign)])
+    other = node(cells=[code("print('hello')", nbgrader=foreign)])
     result = rebuild(other, RELEASED)
     assert_sound(result)
     assert result.answers == {name: STUBS[name] for name in ANSWERS}
