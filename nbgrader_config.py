@@ -5,7 +5,13 @@ from pathlib import Path
 
 from nbgrader import preprocessors as step
 
-from grader.classroom.nbgrader_plugin import ClearSolutions, CsvExport, DropMarkers
+from grader.classroom.nbgrader_plugin import (
+    ClearSolutions,
+    CsvExport,
+    DropMarkers,
+    Examine,
+    Rebuild,
+)
 
 # Where a class is graded: one git-ignored folder. GRADER_CLASS=build/sample-class shows the
 # sample class in Formgrader.
@@ -50,6 +56,13 @@ c.GenerateSolution.preprocessors = [
     DropMarkers,
     step.Execute,
 ]
+
+# Submissions are rebuilt and examined, not repaired and executed (docs/how-it-works.md). What the
+# examiner can be set to: `jail` and its limits, each with its default, stand in
+# grader/classroom/nbgrader_plugin.py, class Examine; for example c.Examine.jail = "partial".
+c.Autograde.sanitize_preprocessors = [Rebuild]
+c.Autograde.autograde_preprocessors = [Examine, step.SaveAutoGrades, step.AssignLatePenalties]
+c.Examine.secret_file = f"{CLASS}/secret"
 
 # Times of day in a notebook would make every execution a change.
 c.NotebookClient.record_timing = False

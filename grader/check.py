@@ -2,7 +2,9 @@
 
 Finds out which lesson a notebook is; grading is the examiner's."""
 
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from nbformat import NotebookNode
 from rich.table import Table
@@ -11,7 +13,8 @@ from rich.text import Text
 from grader import course, term
 from grader import notebook as nb
 from grader.errors import CourseError
-from grader.examiner.engine import Lesson, answers_of
+from grader.examiner import jail, submission
+from grader.examiner.engine import AnyLesson, open_lesson
 from grader.lesson import grade_id
 from grader.result import CellResult, Result, Status
 
@@ -34,11 +37,33 @@ def own_notebooks(root: Path = course.ROOT) -> list[Path]:
     return found
 
 
-def check(path: Path, root: Path = course.ROOT) -> Result:
-    """Grade one notebook. Raises CourseError when it is missing, broken or of no lesson."""
-    notebook = nb.read(path)
-    with Lesson(lesson_of(notebook, path, root)) as lesson:
-        return lesson.grade(answers_of(notebook))
+class Checker:
+    """Grades notebooks one after another; a lesson's servers stay warm until it is closed.
+
+    Student code is one's own here, so it runs at whatever level the jail works on this machine.
+    """
+
+    def __init__(self, root: Path = course.ROOT) -> None:
+        self.root = root
+        self.report = jail.probe()
+        self._ready: dict[str, AnyLesson] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Checker":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stack.close()
+
+    def check(self, path: Path) -> Result:
+        """Grade one notebook. Raises CourseError when it is missing, broken or of no lesson."""
+        submitted = submission.read(path)
+        entry = lesson_of(submitted, path, self.root)
+        if entry.name not in self._ready:
+            lesson: AnyLesson = open_lesson(entry, report=self.report)
+            self._stack.enter_context(lesson)
+            self._ready[entry.name] = lesson
+        return self._ready[entry.name].examine_submission(submitted)
 
 
 def lesson_of(notebook: NotebookNode, path: Path, root: Path) -> course.Lesson:
@@ -49,7 +74,7 @@ def lesson_of(notebook: NotebookNode, path: Path, root: Path) -> course.Lesson:
         for entry in course.lessons(root)
     }
     best = max(shared, key=lambda entry: (shared[entry], entry.name == path.stem))
-    if not shared[best]:
+    if not shared[best] and not path.stem.startswith(best.name):
         raise CourseError(f"{path} is no lesson of this course: it has none of their cells.")
     return best
 
@@ -63,6 +88,8 @@ def show(result: Result) -> None:
     for exercise, cells in result.by_exercise():
         table.add_row(exercise, _points(cells), _summary(cells))
     term.out.print(table)
+    for note in result.notes:
+        term.out.print(Text(f"Note: {note}"))
     for cell in result.cells:
         if cell.status in (Status.FAILED, Status.ERROR, Status.TIMEOUT):
             term.out.print()
@@ -88,7 +115,26 @@ def _summary(cells: list[CellResult]) -> Text:
     return line.append("  " + "; ".join(words))
 
 
-def show_progress(results: list[Result], root: Path = course.ROOT) -> None:
+def show_replay(result: Result, name: str) -> None:
+    """Print one graded cell: the failing call, both answers, and by what they were made."""
+    found = [cell for cell in result.cells if cell.grade_id == name]
+    if not found:
+        known = ", ".join(cell.grade_id for cell in result.cells)
+        raise CourseError(f"{result.lesson} has no graded cell {name!r}. It has: {known}.")
+    term.out.print(Text(found[0].message or f"{name} {found[0].status}: there is no failing call."))
+    told = ", ".join(f"{what} {value}" for what, value in result.provenance.items())
+    term.out.print(Text(f"\nMade by: {told}."))
+
+
+def show_all(results: list[Result]) -> None:
+    """Print every lesson, then how far the student is, then how the code was run."""
+    for result in results:
+        show(result)
+    _show_progress(results)
+    term.out.print(Text(jail.probe().sentence))
+
+
+def _show_progress(results: list[Result], root: Path = course.ROOT) -> None:
     """Print how far the student is in the whole course."""
     entries = course.lessons(root)
     passed = {result.lesson for result in results if result.status is Status.PASSED}

@@ -2,9 +2,12 @@
 
 Reads notebooks and nothing else; what a lesson must not do is said in `faults`."""
 
+import re
 import symtable
+import warnings
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Any
 
 from nbformat import NotebookNode
 
@@ -49,6 +52,11 @@ def points(cell: NotebookNode) -> float:
     return float(cell.metadata["nbgrader"].get("points", 0))
 
 
+def node(**fields: Any) -> NotebookNode:
+    """A part of a notebook: the notebook itself, a cell, its metadata, an output."""
+    return NotebookNode(**fields)  # type: ignore[no-untyped-call]
+
+
 def exercises(notebook: NotebookNode) -> dict[str, list[NotebookNode]]:
     """Each exercise with the cells that grade it, in notebook order.
 
@@ -88,6 +96,34 @@ def names_read(source: str) -> set[str]:
             yield from read(inner)
 
     return set(read(symtable.symtable(source, "cell", "exec")))
+
+
+# Beyond this length reading a cell as Python may take more memory than the whole class's notebooks.
+LONGEST_PARSED = 100_000
+_DEFINITION = re.compile(
+    r"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
+)
+
+
+def names_in(source: str) -> tuple[set[str], set[str]] | None:
+    """What `source` binds at top level and what it reads; None if it is not Python.
+
+    For what students wrote: raises nothing, whatever the text is.
+    """
+    if len(source) > LONGEST_PARSED:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in a string is not our business here
+            return names_bound(source), names_read(source)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+        return None
+
+
+def names_guessed(source: str) -> tuple[set[str], set[str]]:
+    """The same from the look of a text that is not Python: a syntax error, a line with %magic."""
+    bound = {name for found in _DEFINITION.findall(source) for name in found if name}
+    return bound, set(re.findall(r"\w+", source))
 
 
 def demo_only_names(notebook: NotebookNode) -> set[str]:

@@ -23,6 +23,7 @@ from grader.wire import Ref, WireError
 MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
 WARNINGS_KEPT = 20
+REFS = frozenset({"object", "function"})  # what may come to the student's side
 TIME_LIMIT = "TimeLimit"  # kinds of Raised that no exception has
 DIED = "ProcessDied"
 CALLBACK_BUDGET = 10_000
@@ -31,7 +32,7 @@ CALLBACK_BUDGET = 10_000
 CallBack = Callable[[int, bytes], bytes]
 # What of the student's is meant: ("name", "softmax"), ("object", 3), ("method", 3, "append"),
 # ("attribute", 3, "keys") or ("length", 3).
-Target = tuple[str, *tuple[str | int, ...]]
+Target = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Raised:
     where: str = ""
 
     def __str__(self) -> str:
+        if self.kind in (TIME_LIMIT, DIED):
+            return self.message
         told = f"{self.kind}: {self.message}" if self.message else self.kind
         return f"{told} ({self.where})" if self.where else told
 
@@ -73,7 +76,7 @@ class Place(Protocol):
     def perform(
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
     ) -> tuple[bytes, int | None]:
-        """Do `target` with the encoded arguments; the encoded outcome and the peak in bytes."""
+        """Do what the encoded request asks of `target`; the outcome, encoded, and the peak."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,19 @@ def _public(name: str) -> str:
     return name
 
 
+@dataclass(frozen=True)
+class Absent:
+    """Stands for a function that is not there, with the reason if one is known."""
+
+    reason: str = ""
+    status: str = "not_written"
+
+
 def is_callable(thing: Any) -> bool:
     """Whether `thing` is a function of the student's, here or elsewhere."""
-    return isinstance(thing, Subject) or (not isinstance(thing, Handle) and callable(thing))
+    return isinstance(thing, Subject) or (
+        not isinstance(thing, Handle | Absent) and callable(thing)
+    )
 
 
 def observe(function: Any, /, *args: Any, memory: bool = False, **kwargs: Any) -> Observed:
@@ -142,7 +155,7 @@ def observe(function: Any, /, *args: Any, memory: bool = False, **kwargs: Any) -
     """
     subject = function if isinstance(function, Subject) else HERE.subject(function)
     lent = _Lent()
-    request = wire.encode([list(args), kwargs], refer=lent.refer)
+    request = wire.encode(["call", list(subject.target), list(args), kwargs], refer=lent.refer)
     try:
         reply, peak = subject.place.perform(subject.target, request, lent.call_back, memory)
     finally:
@@ -189,8 +202,9 @@ class Stage:
     The same code runs in a plain kernel and in the examiner's student process.
     """
 
-    def __init__(self, names: Mapping[str, Any], interruptible: bool) -> None:
+    def __init__(self, names: Mapping[str, Any], interruptible: bool, first: int = 0) -> None:
         self.names = names
+        self.first = first  # the number of the first object, so that no two processes share one
         self.objects: list[Any] = []
         self._passes = (KeyboardInterrupt,) if interruptible else ()
 
@@ -201,7 +215,24 @@ class Stage:
     def refer(self, value: object) -> Ref:
         """Remember an object that stays here, and give it a number."""
         self.objects.append(value)
-        return Ref("object", len(self.objects) - 1, type(value).__name__)
+        return Ref("object", self.first + len(self.objects) - 1, wire.type_name(value))
+
+    def fetch(self, names: list[str]) -> bytes:
+        """What each name holds, encoded: ["absent"], ["function"], or ["value", plain data]."""
+
+        def told(name: str) -> list[Any]:
+            if name not in self.names:
+                return ["absent"]
+            value = self.names[name]
+            if callable(value):
+                return ["function"]
+            try:
+                wire.encode(value, refer=self.refer)
+            except WireError:
+                return ["absent"]
+            return ["value", value]
+
+        return wire.encode({name: told(name) for name in names}, refer=self.refer)
 
     def perform(
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
@@ -209,7 +240,7 @@ class Stage:
         """Call once, watching; whatever the student's code raises is part of the outcome."""
         lent, kept = self._arguments(request, call_back), self._arguments(request, call_back)
         value, error = None, None
-        printed = _BoundedText()
+        printed = BoundedText()
         with _quiet(printed) as warned, _peak_memory(memory) as measured:
             try:
                 value = self._resolve(target)(*lent[0], **lent[1])
@@ -221,11 +252,11 @@ class Stage:
         return reply, measured[0] if measured else None
 
     def _arguments(self, request: bytes, call_back: CallBack) -> list[Any]:
-        decoded = wire.decode(request, refs=frozenset({"object", "function"}), generators=True)
+        _, _, *decoded = wire.decode(request, REFS, generators=True)
 
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":
-                return self.objects[ref.number]
+                return self._object(ref.number)
             return _borrowed(ref.number, call_back)
 
         return list(_replace_refs(decoded, resolve))
@@ -235,14 +266,17 @@ class Stage:
             case ("name", str(name)):
                 return self.names[name]  # type: ignore[no-any-return]
             case ("object", int(number)):
-                return self.objects[number]  # type: ignore[no-any-return]
+                return self._object(number)  # type: ignore[no-any-return]
             case ("method", int(number), str(name)):
-                return getattr(self.objects[number], name)  # type: ignore[no-any-return]
+                return getattr(self._object(number), name)  # type: ignore[no-any-return]
             case ("attribute", int(number), str(name)):
-                return lambda: getattr(self.objects[number], name)
+                return lambda: getattr(self._object(number), name)
             case ("length", int(number)):
-                return lambda: len(self.objects[number])
+                return lambda: len(self._object(number))
         raise WireError(f"{target!r} means nothing")
+
+    def _object(self, number: int) -> Any:
+        return self.objects[number - self.first]
 
     def _report(
         self,
@@ -286,10 +320,11 @@ def _differ(kept: Any, lent: Any) -> bool:
     return changeable and not wire.same(kept, lent)
 
 
-class _BoundedText(io.StringIO):
+class BoundedText(io.StringIO):
     """Keeps the first PRINT_LIMIT characters that are written to it."""
 
     def write(self, text: str) -> int:
+        """Keep what there is room for."""
         super().write(text[: max(0, PRINT_LIMIT - self.tell())])
         return len(text)
 

@@ -3,7 +3,7 @@
 Plain data that every caller shares; nothing is graded and nothing is printed here."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
@@ -52,6 +52,9 @@ class Result:
     cells: tuple[CellResult, ...]
     jail: str = "none"
     reason: str = ""  # why it was not graded, when it was not
+    notes: tuple[str, ...] = ()  # what was not as it had been handed out
+    outputs: dict[str, list[Any]] = field(default_factory=dict)  # of each cell, for the feedback
+    provenance: dict[str, str] = field(default_factory=dict)
 
     @property
     def graded(self) -> list[CellResult]:
@@ -87,8 +90,15 @@ class Result:
         told |= {"status": self.status, "jail": self.jail}
         if self.reason:
             told["reason"] = self.reason
-        told["cells"] = [
-            {name: value for name, value in asdict(cell).items() if name != "exercise"}
-            for cell in self.cells
-        ]
+        told |= {"notes": list(self.notes), "provenance": self.provenance}
+        told["cells"] = [asdict(cell) for cell in self.cells]
         return told
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> "Result":
+        """The result that `as_json` told, without its outputs."""
+        cells = tuple(
+            CellResult(**{**cell, "status": Status(cell["status"])}) for cell in told["cells"]
+        )
+        notes, reason = tuple(told["notes"]), told.get("reason", "")
+        return cls(told["lesson"], cells, told["jail"], reason, notes, {}, told["provenance"])

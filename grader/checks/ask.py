@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from grader.observe import TIME_LIMIT, Handle, Observed, is_callable, observe
+from grader.observe import DIED, TIME_LIMIT, Absent, Handle, Observed, is_callable, observe
 
 WIDTH = 78
 LARGEST_SHOWN = 24
@@ -67,13 +67,22 @@ def asking(exercise: str) -> "Callable[..., Answer]":
 
     def ask(function: Any, *args: Any, note: str = "", **kwargs: Any) -> Answer:
         if not is_callable(function):
-            raise NotWritten("not written yet", f"✗ {exercise} is not a function yet.")
+            _refuse_absent(exercise, function)
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, **kwargs))
         answer.refuse_error()
         return answer
 
     return ask
+
+
+def _refuse_absent(exercise: str, thing: Any) -> NoReturn:
+    """Say why there is no function to ask."""
+    if isinstance(thing, Absent) and thing.reason:
+        failed = CheckFailed("its cell stops", f"✗ {exercise}: its cell stops\n\n{thing.reason}")
+        failed.status = thing.status
+        raise failed
+    raise NotWritten("not written yet", f"✗ {exercise} is not written yet.")
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,8 @@ class Answer:
         if error.kind == TIME_LIMIT:
             text = "\n".join([f"✗ {self.exercise}: too slow", *labelled("call", self.call)])
             raise TooSlow("too slow", f"{text}\n\n{error.message}")
+        if error.kind == DIED:
+            self.fail("stops Python", f"The call does not come back: {error}.", show_value=False)
         self.fail(error.kind, f"The call stops with {error}.", show_value=False)
 
     def fail(self, title: str, why: str, expected: Any = None, show_value: bool = True) -> NoReturn:

@@ -3,7 +3,6 @@
 One student's broken notebook stops that student alone."""
 
 import shutil
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ from traitlets.config import Config
 from grader import build, course, term
 from grader import notebook as nb
 from grader.classroom import sample
-from grader.classroom.nbgrader_plugin import CsvExport
+from grader.classroom.nbgrader_plugin import STAMP, CsvExport
 from grader.course import Lesson
 from grader.errors import CourseError
-from grader.examiner.executed import result_of
-from grader.lesson import grade_id
+from grader.examiner import jail
+from grader.examiner.settings import admit
 from grader.nbgrader_steps import course_config, run
 from grader.result import Result, Status
 
@@ -43,6 +42,7 @@ class ClassReport:
         return {
             "lesson": self.lesson,
             "folder": str(self.folder),
+            "jail": str(jail.probe().level),
             "students": [
                 {"student": student, **result.as_json()} for student, result in self.results.items()
             ],
@@ -51,6 +51,7 @@ class ClassReport:
     def show(self) -> None:
         """Print the table student × exercise, then where gradebook, feedback and CSV are."""
         term.out.print(_table(self.lesson, self.results))
+        term.out.print(Text(jail.probe().sentence))
         term.out.print(f"gradebook  {self.folder / 'gradebook.db'}", highlight=False)
         term.out.print(
             f"feedback   {self.folder / 'feedback'}/STUDENT/{self.lesson}/", highlight=False
@@ -65,19 +66,25 @@ def grade_sample(name: str, root: Path = course.ROOT) -> ClassReport:
     folder = root / SAMPLE_CLASS
     shutil.rmtree(folder, ignore_errors=True)
     sample.write_class(entry, folder / "submitted")
-    return _grade(entry, SAMPLE_CLASS)
+    return _grade(entry, SAMPLE_CLASS, jail.Level.NONE)
 
 
-def grade(name: str, submissions: Path | None, root: Path = course.ROOT) -> ClassReport:
+def grade(
+    name: str,
+    submissions: Path | None,
+    least: jail.Level = jail.Level.FULL,
+    root: Path = course.ROOT,
+) -> ClassReport:
     """Grade the class in class/submitted, after copying `submissions` there if it is given.
 
-    Raises CourseError when there is nothing to grade.
+    Raises CourseError when there is nothing to grade, or less of the jail works than `least`.
     """
     entry = course.lesson(name, root)
+    admit(jail.probe(), least)
     build.prepare(root)
     if submissions:
         _take_in(submissions, entry, root / "class" / "submitted")
-    return _grade(entry, "class")
+    return _grade(entry, "class", least)
 
 
 def _take_in(submissions: Path, entry: Lesson, folder: Path) -> None:
@@ -91,7 +98,7 @@ def _take_in(submissions: Path, entry: Lesson, folder: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _grade(entry: Lesson, class_folder: str) -> ClassReport:
+def _grade(entry: Lesson, class_folder: str, least: jail.Level) -> ClassReport:
     folder = entry.root / class_folder
     students = sorted(
         path.parents[1].name for path in folder.glob(f"submitted/*/{entry.name}/*.ipynb")
@@ -99,6 +106,7 @@ def _grade(entry: Lesson, class_folder: str) -> ClassReport:
     if not students:
         raise CourseError(f"There is nothing to grade in {folder / 'submitted'}.")
     config = class_config(entry.root, class_folder)
+    config.Examine.jail = str(least)
     run(GenerateAssignment, config, entry.name, force=True)
     results = {
         student: _grade_student(entry, config, student, folder)
@@ -120,32 +128,20 @@ def class_config(root: Path, folder: str) -> Config:
         feedback_directory=f"{folder}/feedback",
         db_url=f"sqlite:///{root / folder / 'gradebook.db'}",
     )
+    config.Examine.secret_file = f"{folder}/secret"
     config.CsvExport.to = str(root / folder / "grades.csv")
     return config
 
 
 def _grade_student(entry: Lesson, config: Config, student: str, folder: Path) -> Result:
     """Autograde and feedback for one student; a failure becomes the reason it is not graded."""
-    submitted = folder / "submitted" / student / entry.name / f"{entry.name}.ipynb"
     try:
-        refuse_copies(submitted)
         run(Autograde, config, entry.name, student=student, force=True)
         run(GenerateFeedback, config, entry.name, student=student, force=True)
     except CourseError as error:
         return Result(entry.name, (), reason=str(error).partition("failed: ")[2] or str(error))
     executed = folder / "autograded" / student / entry.name / f"{entry.name}.ipynb"
-    released = nb.read(entry.released)
-    return result_of(nb.read(executed), released, entry.name)
-
-
-def refuse_copies(path: Path) -> None:
-    """Raise a CourseError for a copied cell, which nbgrader answers with a misleading message."""
-    names = Counter(filter(None, map(grade_id, nb.read(path).cells)))
-    copied = [name for name, count in names.items() if count > 1]
-    if copied:
-        raise CourseError(
-            f"nbgrader cannot grade a copied cell ({', '.join(copied)} is there twice)"
-        )
+    return Result.from_json(nb.read(executed).metadata[STAMP]["result"])
 
 
 # --- the table --------------------------------------------------------------------------------

@@ -1,20 +1,36 @@
 """Thin adapters that nbgrader_config.py names. Only what nbgrader itself has to call."""
 
+import atexit
 import csv
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nbformat import NotebookNode
 from nbgrader import preprocessors
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import CsvExportPlugin
+from traitlets import Enum, Float, Integer, Unicode
 
-from grader import lesson
+from grader import course, lesson
+from grader import notebook as nb
+from grader.classroom.secret import course_secret
+from grader.errors import CourseError
+from grader.examiner import jail
+from grader.examiner.engine import Lesson
+from grader.examiner.rebuild import rebuild
+from grader.examiner.settings import Settings, admit
+from grader.result import Result, Status
 
+MIB = 2**20
+STAMP = "attention_from_scratch"
 COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
     "raw_score", "late_submission_penalty", "score", "max_score",
 )  # fmt: skip
+
+
+# --- generate_assignment and generate_solution ------------------------------------------------
 
 
 class ClearSolutions(preprocessors.ClearSolutions):
@@ -65,6 +81,99 @@ def without_markers(source: str) -> str:
     )
 
 
+# --- autograde --------------------------------------------------------------------------------
+
+
+class Rebuild(preprocessors.NbGraderPreprocessor):
+    """Lays a submission's answers and own cells into the released notebook (rebuild.py)."""
+
+    def preprocess(
+        self, notebook: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Rebuild one submission; nbgrader calls this instead of its own repairs."""
+        entry = course.lesson(resources["nbgrader"]["assignment"])
+        rebuilt = rebuild(notebook, nb.read(entry.released))
+        rebuilt.notebook.metadata[STAMP] = nb.node(notes=list(rebuilt.notes))
+        return rebuilt.notebook, resources
+
+
+class Examine(preprocessors.NbGraderPreprocessor):
+    """Grades a rebuilt notebook with the examiner and writes what came of it into its cells."""
+
+    jail = Enum(
+        [str(level) for level in jail.Level],
+        default_value="full",
+        help="The least of the jail that must work before student code is run.",
+    ).tag(config=True)
+    secret_file = Unicode("class/secret", help="Where the course's secret is kept.").tag(
+        config=True
+    )
+    call_seconds = Float(10.0, help="Time limit of one call of the student's code.").tag(
+        config=True
+    )
+    cell_seconds = Float(20.0, help="Time limit of one of the student's cells.").tag(config=True)
+    notebook_seconds = Float(120.0, help="Time limit of the whole notebook.").tag(config=True)
+    cpu_seconds = Integer(60, help="Processor time of the student's process.").tag(config=True)
+    memory_mib = Integer(2048, help="Memory of the student's process, in MiB.").tag(config=True)
+    scratch_mib = Integer(64, help="Size of its scratch folder, in MiB.").tag(config=True)
+    file_mib = Integer(16, help="Size of one file that it writes, in MiB.").tag(config=True)
+    open_files = Integer(64, help="Files that it may have open at once.").tag(config=True)
+
+    # Warm lessons, shared by every notebook that this process grades.
+    _ready: ClassVar[dict[tuple[Any, ...], Lesson]] = {}
+
+    def preprocess(
+        self, notebook: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Grade one notebook; nbgrader calls this instead of executing it."""
+        notes = tuple(notebook.metadata.get(STAMP, {}).get("notes", ()))
+        ready = self._lesson(resources["nbgrader"]["assignment"])
+        result = replace(ready.examine(notebook), notes=notes)
+        if any(cell.status is Status.NOT_GRADED for cell in result.cells):
+            raise CourseError("the examiner's own process ended before the last graded cell")
+        write_into(notebook, result)
+        return notebook, resources
+
+    def settings(self) -> Settings:
+        """The configured limits."""
+        limits = jail.Limits(
+            cpu_seconds=self.cpu_seconds,
+            memory_bytes=self.memory_mib * MIB,
+            file_bytes=self.file_mib * MIB,
+            scratch_bytes=self.scratch_mib * MIB,
+            open_files=self.open_files,
+        )
+        return Settings(self.call_seconds, self.cell_seconds, self.notebook_seconds, limits=limits)
+
+    def _lesson(self, name: str) -> Lesson:
+        entry, settings = course.lesson(name), self.settings()
+        secret = course_secret(entry.root / self.secret_file)
+        report = admit(jail.probe(), jail.Level(self.jail))
+        version = entry.released.stat().st_mtime_ns
+        key = (name, version, settings, secret)
+        if key not in self._ready:
+            ready = Lesson(entry, settings, report, secret)
+            ready.__enter__()
+            atexit.register(ready.__exit__)
+            self._ready[key] = ready
+        return self._ready[key]
+
+
+def write_into(notebook: NotebookNode, result: Result) -> None:
+    """Give each cell what grading it gave, and the notebook the notes and the result."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = result.outputs.get(lesson.grade_id(cell) or cell.id, [])
+    if result.notes:
+        text = "**About what you handed in**\n\n" + "\n".join(f"- {note}" for note in result.notes)
+        cell = nb.node(cell_type="markdown", id="notes", metadata={}, source=text)
+        notebook.cells.insert(0, cell)
+    notebook.metadata[STAMP] = nb.node(result=result.as_json())
+
+
+# --- export -----------------------------------------------------------------------------------
+
+
 class CsvExport(CsvExportPlugin):
     """nbgrader's columns, but blank for who was not graded, and no cell that runs as a formula."""
 
@@ -98,9 +207,8 @@ class CsvExport(CsvExportPlugin):
         except MissingEntry:
             return row
         row["timestamp"] = submission.timestamp
-        if not any(
-            grade.auto_score is not None for n in submission.notebooks for grade in n.grades
-        ):
+        grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+        if not any(grade.auto_score is not None for grade in grades):
             return row
         penalty = submission.late_submission_penalty or 0.0
         return row | {

@@ -1,53 +1,400 @@
-"""The engine: a lesson that can grade answers, for whoever calls it.
+"""The engine: a lesson that is ready to grade, for whoever calls it.
 
-For now in one kernel, like nbgrader itself; student code and checks share it."""
+Starts the warm servers, forks two processes a notebook, watches the student's, sums up. Reads no
+verdict from the student's side."""
 
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-import nbclient
+import numpy as np
 from nbformat import NotebookNode
 
-from grader import course
+from grader import __version__, course
 from grader import notebook as nb
-from grader.examiner.executed import result_of
-from grader.lesson import Kind, grade_id, kind
-from grader.result import Result
+from grader.errors import CourseError
+from grader.examiner import jail
+from grader.examiner.control import Control, ControlClosed, seconds_left
+from grader.examiner.kernel import KernelLesson
+from grader.examiner.rebuild import rebuild
+from grader.examiner.settings import Settings
+from grader.lesson import Kind, exercises, grade_id, kind, names_bound, names_read, points
+from grader.result import CellResult, Result, Status
 
+BOOTSTRAP = (
+    "import sys; sys.path.insert(0, sys.argv[2]); from grader.examiner.server import main; main()"
+)
 ANSWERS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
-NOT_RUN = (Kind.DEMO, Kind.PREDICT)
-CELL_SECONDS = 30
+PUBLIC_SECRET = b"check"
+TICK = 0.05  # seconds between two looks at the student's process
+DYING = 0.5  # seconds that a process which closed its channel may take to die of what it died of
+GRACE = 10.0  # seconds beyond the notebook's own budget before its examiner is given up
 
 
 class Lesson:
-    """A lesson ready to grade; use it as `with Lesson(entry) as lesson: lesson.grade(answers)`."""
+    """A lesson ready to grade; use it as `with Lesson(entry) as lesson: lesson.grade(answers)`.
 
-    def __init__(self, entry: course.Lesson) -> None:
+    `report` says how much of the jail works (jail.probe()); None runs student code without one.
+    `secret` changes the random inputs of every check. Raises CourseError when the lesson's own
+    set-up fails.
+    """
+
+    def __init__(
+        self,
+        entry: course.Lesson,
+        settings: Settings | None = None,
+        report: jail.Report | None = None,
+        secret: bytes = PUBLIC_SECRET,
+    ) -> None:
         self.entry = entry
+        self.settings = settings or Settings()
+        self.report = report
+        self.secret = secret
         self.released = nb.read(entry.released)
+        self._answers = _answer_names(nb.read(entry.solution))
+        self._servers: dict[str, Server] = {}
 
     def __enter__(self) -> "Lesson":
+        sources = [c.source for c in self.released.cells if kind(c) is Kind.SETUP]
+        order = {
+            "do": "set up",
+            "sources": sources,
+            "root": str(self.entry.root),
+            "limits": asdict(self.settings.limits),
+            "report": asdict(self.report) if self.report else None,
+        }
+        self._servers = {role: Server(role, self.entry.root) for role in ("student", "examiner")}
+        for server in self._servers.values():
+            server.begin(order)
+        for server in self._servers.values():
+            server.ready(self.entry.name)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        pass
+        for server in self._servers.values():
+            server.stop()
 
     def grade(self, answers: dict[str, str]) -> Result:
-        """Lay `answers` (grade_id → source) into the released lesson, run it, read the result."""
+        """Lay `answers` (grade_id → source) into the released lesson and grade that."""
         notebook = deepcopy(self.released)
         for cell in notebook.cells:
             if kind(cell) in ANSWERS:
                 cell.source = answers.get(grade_id(cell) or "", cell.source)
-        notebook.cells = [cell for cell in notebook.cells if kind(cell) not in NOT_RUN]
-        client = nbclient.NotebookClient(
-            notebook, timeout=CELL_SECONDS, allow_errors=True, record_timing=False,
-            interrupt_on_timeout=True, kernel_name="python3",
-            error_on_timeout={"ename": "CellTimeoutError", "evalue": "", "traceback": []},
-        )  # fmt: skip
-        client.execute()
-        return result_of(notebook, self.released, self.entry.name)
+        return self.examine(notebook)
+
+    def examine(self, notebook: NotebookNode) -> Result:
+        """Grade a rebuilt notebook: a released one with a student's answers and own cells in it."""
+        steps = list(self._steps(notebook))
+        outcomes = Run(self, steps).outcomes()
+        return self._result(notebook, outcomes)
+
+    def examine_submission(self, submitted: NotebookNode) -> Result:
+        """Rebuild what was handed in (see rebuild.py) and grade that, with the notes on it."""
+        rebuilt = rebuild(submitted, self.released)
+        return replace(self.examine(rebuilt.notebook), notes=rebuilt.notes)
+
+    # --- what is run --------------------------------------------------------------------------
+
+    def _steps(self, notebook: NotebookNode) -> Iterator[dict[str, Any]]:
+        """The student's cells and the graded ones, in the order of the notebook."""
+        remote = set().union(*self._answers.values())
+        exercise_of = {
+            grade_id(cell): exercise
+            for exercise, cells in exercises(self.released).items()
+            for cell in cells
+        }
+        for cell in notebook.cells:
+            name = grade_id(cell) or cell.id
+            if kind(cell) is Kind.GRADED:
+                reads = sorted(names_read(cell.source) & remote)
+                exercise = exercise_of[name]
+                yield _step("graded", name, cell.source, reads) | {"exercise": exercise}
+            elif kind(cell) is Kind.ANSWER or (cell.cell_type == "code" and kind(cell) is None):
+                bound = sorted(self._answers.get(name, ()))
+                yield _step("student", name, cell.source, bound)
+
+    # --- what came of it ----------------------------------------------------------------------
+
+    def _result(self, notebook: NotebookNode, outcomes: dict[str, dict[str, Any]]) -> Result:
+        cells = tuple(
+            _cell_result(exercise, cell, outcomes.get(grade_id(cell) or ""))
+            for exercise, graded in exercises(self.released).items()
+            for cell in graded
+        )
+        level = self.report.level if self.report else jail.Level.NONE
+        return Result(
+            self.entry.name,
+            cells,
+            jail=str(level),
+            outputs={name: _outputs(told) for name, told in outcomes.items()},
+            provenance=self.provenance(),
+        )
+
+    def provenance(self) -> dict[str, str]:
+        """By what a result was made."""
+        return {
+            "lesson": _digest(self.entry.released.read_bytes()),
+            "grader": __version__,
+            "python": sys.version.split()[0],
+            "numpy": np.__version__,
+            "secret": _digest(self.secret),
+        }
 
 
-def answers_of(notebook: NotebookNode) -> dict[str, str]:
-    """What stands in the cells of a submission, by grade_id."""
-    return {name: cell.source for cell in notebook.cells if (name := grade_id(cell))}
+AnyLesson = Lesson | KernelLesson
+
+
+def open_lesson(
+    entry: course.Lesson,
+    settings: Settings | None = None,
+    report: jail.Report | None = None,
+    secret: bytes = PUBLIC_SECRET,
+) -> AnyLesson:
+    """A lesson ready to grade on this machine: the engine where Python can fork, else a kernel."""
+    if hasattr(os, "fork"):
+        return Lesson(entry, settings, report, secret)
+    return KernelLesson(entry)
+
+
+def _step(what: str, name: str, source: str, names: list[str]) -> dict[str, Any]:
+    return {"kind": what, "id": name, "source": source, "names": names}
+
+
+def _answer_names(solution: NotebookNode) -> dict[str, set[str]]:
+    """The names that each answer cell binds, read from the solved lesson."""
+    return {
+        grade_id(cell) or "": names_bound(cell.source)
+        for cell in solution.cells
+        if kind(cell) is Kind.ANSWER
+    }
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()[:12]
+
+
+def _cell_result(exercise: str, cell: NotebookNode, told: dict[str, Any] | None) -> CellResult:
+    name, worth = grade_id(cell) or "", points(cell)
+    if kind(cell) is Kind.WRITTEN:
+        return CellResult(exercise, name, None, worth, Status.BY_HAND)
+    if told is None:
+        return CellResult(exercise, name, None, worth, Status.NOT_GRADED)
+    status = Status(told["status"])
+    got = worth if status is Status.PASSED else 0.0
+    message = "" if status is Status.PASSED else told["message"]
+    return CellResult(exercise, name, got, worth, status, message, told.get("misconception"))
+
+
+def _outputs(told: dict[str, Any]) -> list[NotebookNode]:
+    """What a cell gave, as notebook outputs: text, pictures, and what stopped it."""
+    import base64
+
+    outputs = []
+    text = told.get("printed") or (told.get("message") if told.get("status") == "passed" else "")
+    if text:
+        outputs.append(nb.node(output_type="stream", name="stdout", text=text))
+    for picture in told.get("pictures", ()):
+        png = base64.b64encode(bytes.fromhex(picture)).decode()
+        outputs.append(nb.node(output_type="display_data", data={"image/png": png}, metadata={}))
+    failed = told.get("error") or (told.get("message") if told.get("status") != "passed" else "")
+    if failed:
+        name = {"failed": "CheckFailed", "not_written": "NotWritten"}.get(
+            told.get("status", ""), "Stopped"
+        )
+        lines = failed.split("\n")
+        outputs.append(nb.node(output_type="error", ename=name, evalue=failed, traceback=lines))
+    return outputs
+
+
+class Server:
+    """A warm server as its owner sees it: an interpreter of its own, obeying orders."""
+
+    def __init__(self, role: str, root: Path) -> None:
+        self.role = role
+        ours, theirs = socket.socketpair()
+        descriptor = theirs.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, role, str(root), str(descriptor)],
+            pass_fds=(descriptor,),
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
+        theirs.close()
+        self._control = Control(ours)
+
+    def begin(self, order: dict[str, Any]) -> None:
+        """Order the set-up, which takes a moment."""
+        self._control.send(order)
+
+    def ready(self, lesson: str) -> None:
+        """Wait for the set-up. Raises CourseError with what went wrong in it."""
+        try:
+            told, _ = self._control.receive()
+        except ControlClosed:
+            told = {"error": "the process ended; run `python -m grader doctor`"}
+        if "error" in told:
+            raise CourseError(f"{lesson} cannot be graded: {told['error']}.")
+
+    def fork(self, end: Control, **order: Any) -> int:
+        """A child that serves the other end of `end`; its process id."""
+        pid = int(self._control.ask({"do": "fork", **order}, (end.end.fileno(),))["pid"])
+        end.close()
+        return pid
+
+    def end(self, pid: int, patience: float = 0.0) -> int:
+        """End a child, after so many seconds if it is dying by itself; its wait status."""
+        return int(self._control.ask({"do": "end", "pid": pid, "patience": patience})["status"])
+
+    def kill(self, pid: int) -> None:
+        """Kill a child and do not wait for its end."""
+        self._control.ask({"do": "kill", "pid": pid})
+
+    def stop(self) -> None:
+        """Let the server end itself and its children."""
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@cache
+def _environment() -> dict[str, str]:
+    """All that a server may know of this environment."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
+    return kept | {"OPENBLAS_NUM_THREADS": "1", "MPLCONFIGDIR": _font_cache()}
+
+
+def _font_cache() -> str:
+    """Matplotlib's own cache of fonts, so that a server need not look for them again."""
+    import matplotlib
+
+    return matplotlib.get_cachedir()
+
+
+class Run:
+    """One notebook under way: its examiner, its student's process, and the watch over that."""
+
+    def __init__(self, lesson: Lesson, steps: list[dict[str, Any]]) -> None:
+        self.lesson = lesson
+        self.settings = lesson.settings
+        self.steps = steps
+        self.students = lesson._servers["student"]
+        self.examiners = lesson._servers["examiner"]
+        self.scratch = Path(tempfile.mkdtemp(prefix="scratch-"))
+        self.student: int | None = None
+        self.why = ""
+
+    def outcomes(self) -> dict[str, dict[str, Any]]:
+        """Run to the end, whatever happens; the outcome of each step that was reached."""
+        ours, theirs = Control.pair()
+        examiner = self.examiners.fork(theirs)
+        try:
+            ours.send(
+                {
+                    "steps": self.steps,
+                    "secret": self.lesson.secret.hex(),
+                    "times": self.settings.times(),
+                }
+            )
+            return {told["id"]: told for told in self._serve(ours)}
+        except ControlClosed:
+            return {}
+        finally:
+            if self.student is not None:
+                self.students.kill(self.student)
+            self.examiners.kill(examiner)
+            ours.close()
+            shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _serve(self, examiner: Control) -> list[dict[str, Any]]:
+        """Give the examiner the processes it asks for, until it hands in the outcomes."""
+        deadline = time.monotonic() + self.settings.notebook_seconds + GRACE
+        while seconds_left(deadline) > 0:
+            if not examiner.waits(TICK):
+                self._watch()
+                continue
+            order, _ = examiner.receive()
+            match order["do"]:
+                case "start student":
+                    self._start_student(examiner, order["first"])
+                case "end student":
+                    patience = DYING if order["dying"] else 0.0
+                    examiner.send({"why": self._end_student(patience)})
+                case "finish":
+                    return list(order["outcomes"])
+        return []
+
+    def _start_student(self, examiner: Control, first: int) -> None:
+        ours, theirs = Control.pair()
+        self.why = ""
+        self.student = self.students.fork(theirs, scratch=str(self.scratch), first=first)
+        examiner.send({"pid": self.student}, (ours.end.fileno(),))
+        ours.close()
+
+    def _end_student(self, patience: float = 0.0) -> str:
+        """End the student's process, empty its folder, and say in words what it died of."""
+        if self.student is None:
+            return ""
+        status = self.students.end(self.student, patience)
+        self.student = None
+        _empty(self.scratch)
+        return self.why or _words(status, self.settings)
+
+    def _watch(self) -> None:
+        """Kill a student's process that fills its scratch folder; the kernel limits the rest."""
+        limit = self.settings.limits.scratch_bytes
+        if self.student is not None and not self.why and _size(self.scratch) > limit:
+            self.why = f"it wrote more than {limit / 2**20:g} MiB to its folder"
+            os.kill(self.student, signal.SIGKILL)
+
+
+def _words(status: int, settings: Settings) -> str:
+    """What a wait status means, for the student."""
+    if os.WIFEXITED(status):
+        return f"the process ended itself (exit status {os.WEXITSTATUS(status)})"
+    number = os.WTERMSIG(status)
+    known = {
+        signal.SIGXCPU: f"it used more than {settings.limits.cpu_seconds} s of processor time",
+        signal.SIGSEGV: "Python itself crashed (segmentation fault)",
+        signal.SIGKILL: "the process was ended",
+    }
+    return known.get(
+        signal.Signals(number), f"the process was ended by {signal.Signals(number).name}"
+    )
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path, _, files in os.walk(folder):
+        for file in files:
+            try:
+                total += (Path(path) / file).lstat().st_blocks * 512
+            except OSError:
+                continue
+    return total
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

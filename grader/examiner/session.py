@@ -1,0 +1,311 @@
+"""The examiner's process: drives one notebook, cell by cell, and alone knows the verdicts.
+
+It runs the instructor's set-up and graded cells; what the student wrote runs at the other end of
+a channel, in a process that may lie, stall or die."""
+
+import contextlib
+import io
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader import seeds, wire
+from grader.channel import Channel, ChannelClosed, ChannelError, ChannelTimeout
+from grader.examiner import inert
+from grader.examiner.control import Control
+from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
+from grader.lesson import names_in
+from grader.observe import (
+    DIED,
+    PRINT_LIMIT,
+    TIME_LIMIT,
+    Absent,
+    CallBack,
+    Handle,
+    Raised,
+    Subject,
+    Target,
+    clean,
+)
+
+FIGURES = "grader.figures"
+OBJECTS_A_PROCESS = 10**6
+OUT_OF_TIME = "The time for the whole notebook ({:g} s) was used up before this cell."
+
+
+class ExaminerRole:
+    """A warm examiner: the lesson's checks imported, its set-up run."""
+
+    def set_up(self, order: dict[str, Any]) -> None:
+        """Run the instructor's set-up cells in the namespace of the graded cells."""
+        inert.install(FIGURES)  # graded cells draw nothing, and Matplotlib makes a fork dear
+        self.names: dict[str, Any] = {"__name__": "examiner"}
+        for source in order["sources"]:
+            exec(compile(source, "<set-up>", "exec"), self.names)
+
+    def child(self, order: dict[str, Any], descriptor: int) -> None:
+        """Take the plan of one notebook, carry it out, hand in the outcomes."""
+        import socket
+
+        control = Control(socket.socket(fileno=descriptor))
+        plan, _ = control.receive()
+        session = Session(plan, control, self.names)
+        session.run()
+        control.send({"do": "finish", "outcomes": session.outcomes})
+
+
+@dataclass
+class Student:
+    """The student's process as the examiner sees it: a channel, and whose objects it numbers."""
+
+    channel: Channel
+    pid: int
+    first: int
+
+
+class StudentGone(Exception):
+    """The student's process died or was ended; says why, in words for the student."""
+
+    def __init__(self, raised: Raised) -> None:
+        super().__init__(str(raised))
+        self.raised = raised
+
+
+class Session:
+    """One notebook from top to bottom. `outcomes` has one entry for each step of the plan."""
+
+    def __init__(self, plan: dict[str, Any], control: Control, names: dict[str, Any]) -> None:
+        self.steps: list[dict[str, Any]] = plan["steps"]
+        self.secret = bytes.fromhex(plan["secret"])
+        self.times: dict[str, float] = plan["times"]
+        self.deadline = time.monotonic() + self.times["notebook_seconds"]
+        self.control = control
+        self.names = names
+        self.outcomes: list[dict[str, Any]] = []
+        self.student: Student | None = None
+        self.started = 0
+        self.replayable: list[str] = []  # sources of student cells that ended, in order
+        self.stopped: list[tuple[set[str], Raised]] = []  # what failed cells would have bound
+        self.too_slow: dict[str, Raised] = {}
+
+    def run(self) -> None:
+        """Carry out every step; nothing that the student does stops the next one."""
+        for step in self.steps:
+            carry_out = self._run_cell if step["kind"] == "student" else self._grade
+            self.outcomes.append({"id": step["id"], "kind": step["kind"], **carry_out(step)})
+
+    # --- the student's cells ------------------------------------------------------------------
+
+    def _run_cell(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Run a cell of the student's and keep what it drew and printed."""
+        bound = (names_in(step["source"]) or (set(), set()))[0] | set(step["names"])
+        for name in bound:
+            self.too_slow.pop(name, None)
+        try:
+            raised, printed, pictures = self._run(step["source"])
+        except StudentGone as gone:
+            raised, printed, pictures = gone.raised, "", []
+        else:
+            self.replayable.append(step["source"])
+        if raised:
+            self.stopped.append((bound, raised))
+        return {"error": str(raised) if raised else "", "printed": printed, "pictures": pictures}
+
+    def _run(self, source: str) -> tuple[Raised | None, str, list[str]]:
+        seconds = self.times["cell_seconds"]
+        late = f"the cell did not end within {seconds:g} s"
+        answer = self._exchange(["run", source], self._until(seconds), late)
+        try:
+            raised, printed, pictures = wire.decode(answer)
+            error = Raised(*(clean(str(part)) for part in raised)) if raised else None
+            drawn = [bytes(picture).hex() for picture in pictures]
+            return error, clean(printed, PRINT_LIMIT), drawn
+        except (wire.WireError, TypeError, ValueError) as error:
+            raise self._lost(Raised(DIED, f"what the cell gave cannot be read: {error}")) from None
+
+    # --- graded cells -------------------------------------------------------------------------
+
+    def _grade(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Run a graded cell with the public seed, then with the course's own."""
+        outcome = {"status": "timeout", "message": self._out_of_time(step)}
+        self.names.update(self._fetch(step["names"]))
+        for secret in dict.fromkeys((b"", self.secret)):
+            if self.deadline <= time.monotonic():
+                return outcome
+            seeds.fold_in(secret)
+            outcome = self._grade_once(step)
+            if outcome["status"] != "passed":
+                return outcome | {"seed": "the course's own" if secret else "public"}
+        return outcome
+
+    def _out_of_time(self, step: dict[str, Any]) -> str:
+        told = OUT_OF_TIME.format(self.times["notebook_seconds"])
+        return f"✗ {step['exercise']}: too slow\n\n{told}"
+
+    def _grade_once(self, step: dict[str, Any]) -> dict[str, Any]:
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(compile(step["source"], f"<cell {step['id']}>", "exec"), self.names)
+        except AssertionError as failed:
+            return {
+                "status": getattr(failed, "status", "failed"),
+                "message": str(failed),
+                "misconception": getattr(failed, "misconception", None),
+            }
+        except Exception as error:
+            told = f"the check itself stops with {type(error).__name__}: {error}"
+            return {"status": "error", "message": f"✗ {step['exercise']}: {told}"}
+        return {"status": "passed", "message": printed.getvalue()}
+
+    def _fetch(self, names: list[str]) -> dict[str, Any]:
+        """What the student's process now holds under the exercise's names."""
+        try:
+            answer = self._exchange(["fetch", names], self._until(self.times["call_seconds"]), "")
+            told = wire.decode(answer, refs=frozenset({"object"}))
+            return {name: self._fetched(name, told[name]) for name in names}
+        except StudentGone as gone:
+            return dict.fromkeys(names, Absent(str(gone.raised), "error"))
+        except (wire.WireError, KeyError, TypeError, ValueError, IndexError) as error:
+            return dict.fromkeys(names, Absent(f"The process answers nonsense: {error}", "error"))
+
+    def _fetched(self, name: str, told: list[Any]) -> Any:
+        if told[0] == "function":
+            return Subject(self, ("name", name))
+        if told[0] == "value":
+            value = told[1]
+            return Handle(self, value) if isinstance(value, wire.Ref) else value
+        for bound, raised in reversed(self.stopped):
+            if name in bound:
+                status = "timeout" if raised.kind == TIME_LIMIT else "error"
+                return Absent(f"The cell that defines it stops with {raised}.", status)
+        return Absent()
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def perform(
+        self, target: Target, request: bytes, call_back: CallBack, memory: bool
+    ) -> tuple[bytes, int | None]:
+        """Have the student's process call; whatever goes wrong is the outcome of that call."""
+        what, subject = target[0], target[1]
+        name = str(subject)
+        if what == "name" and name in self.too_slow:
+            return _outcome(self.too_slow[name]), None
+        try:
+            student = self._alive()
+            if what != "name" and not self._owns(student, int(subject)):
+                raise StudentGone(Raised(DIED, "the process that held this object has ended"))
+            with _peak_memory(student.pid, memory) as peak:
+                reply = self._call(student, request, call_back)
+            return reply, peak()
+        except StudentGone as gone:
+            if gone.raised.kind == TIME_LIMIT and what == "name":
+                self.too_slow[name] = gone.raised
+            return _outcome(gone.raised), None
+
+    @staticmethod
+    def _owns(student: Student, number: int) -> bool:
+        return student.first <= number < student.first + OBJECTS_A_PROCESS
+
+    def _call(self, student: Student, request: bytes, call_back: CallBack) -> bytes:
+        deadline = self._until(self.times["call_seconds"])
+        late = f"The call did not end within {self.times['call_seconds']:g} s."
+        with self._watched(late):
+            student.channel.send(request, deadline)
+            while True:
+                frame = student.channel.receive(LONGEST_FRAME, deadline)
+                if frame[:1] == REPLY:
+                    return frame[1:]
+                if frame[:1] != CALL_BACK or len(frame) < 1 + NUMBER.size:
+                    raise wire.WireError("an answer of an unknown form")
+                (number,) = NUMBER.unpack_from(frame, 1)
+                student.channel.send(call_back(number, frame[1 + NUMBER.size :]), deadline)
+
+    # --- the student's process ----------------------------------------------------------------
+
+    def _until(self, seconds: float) -> float:
+        return float(min(time.monotonic() + seconds, self.deadline))
+
+    def _exchange(self, order: list[Any], deadline: float, late: str) -> bytes:
+        student = self._alive()
+        with self._watched(late):
+            student.channel.send(wire.encode(order), deadline)
+            return student.channel.receive(LONGEST_FRAME, deadline)
+
+    @contextlib.contextmanager
+    def _watched(self, late: str) -> Any:
+        """Turn whatever happens to the channel into the end of that process, with a reason."""
+        try:
+            yield
+        except ChannelTimeout:
+            raise self._lost(Raised(TIME_LIMIT, late)) from None
+        except ChannelClosed:
+            raise self._lost(None) from None
+        except (ChannelError, wire.WireError) as error:
+            raise self._lost(Raised("NotData", f"its answer cannot be read: {error}")) from None
+
+    def _lost(self, raised: Raised | None) -> StudentGone:
+        """End the student's process; if nothing else is known, its own end is the reason."""
+        assert self.student
+        self.student.channel.close()
+        self.student = None
+        told = self.control.ask({"do": "end student", "dying": raised is None})
+        return StudentGone(raised or Raised(DIED, told["why"]))
+
+    def _alive(self) -> Student:
+        """The student's process, started anew if it is gone, with its cells replayed."""
+        while self.student is None:
+            if self.deadline <= time.monotonic():
+                raise StudentGone(Raised(TIME_LIMIT, "The time for the whole notebook is used up."))
+            if self.started > self.times["restarts"]:
+                raise StudentGone(Raised(DIED, "The process died too often to be started again."))
+            self._start()
+            self._replay()
+        return self.student
+
+    def _start(self) -> None:
+        first = self.started * OBJECTS_A_PROCESS
+        self.started += 1
+        self.control.send({"do": "start student", "first": first})
+        told, descriptors = self.control.receive()
+        self.student = Student(Channel(descriptors[0], descriptors[0]), told["pid"], first)
+
+    def _replay(self) -> None:
+        """Run the cells that ended before; one that does not end this time is left out from now."""
+        for source in list(self.replayable):
+            try:
+                self._run(source)
+            except StudentGone:
+                self.replayable.remove(source)
+                return
+
+
+def _outcome(raised: Raised) -> bytes:
+    """The encoded outcome of a call that the student's process did not give itself."""
+    return wire.encode([None, [raised.kind, raised.message, raised.where], [], [], ""])
+
+
+@contextlib.contextmanager
+def _peak_memory(pid: int, wanted: bool) -> Any:
+    """Measure from outside how far the resident memory of `pid` rises, in bytes.
+
+    VmHWM counts what was really touched; tracemalloc in that process would be its own word.
+    """
+    before = _reset_peak(pid) if wanted else None
+    yield lambda: None if before is None else max(0, _memory(pid, "VmHWM") - before)
+
+
+def _reset_peak(pid: int) -> int:
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+    return _memory(pid, "VmRSS")
+
+
+def _memory(pid: int, field: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise StudentGone(
+        Raised(DIED, f"the process ended while its memory was measured ({sys.platform})")
+    )
