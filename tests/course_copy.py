@@ -33,6 +33,7 @@ def lay_course_into(folder: Path) -> Path:
 def environment(course: Path, home: Path | None = None) -> dict[str, str]:
     """This environment, with `grader` coming from `course` and Jupyter's own files beside it."""
     own = home or course.parent / f"{course.name}-home"
+    own.mkdir(exist_ok=True)
     kept = {
         name: value
         for name, value in os.environ.items()

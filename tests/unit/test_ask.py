@@ -96,7 +96,7 @@ def test_a_stub_is_not_written_yet():
 
 @pytest.mark.parametrize("thing", [None, 3, np.zeros(2), "softmax"])
 def test_a_name_that_holds_no_function_is_not_written_yet(thing):
-    with pytest.raises(NotWritten, match="is not a function yet"):
+    with pytest.raises(NotWritten, match="is not written yet"):
         ask(thing, 1)
 
 
