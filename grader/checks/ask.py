@@ -3,8 +3,10 @@
 Says what happened and on which input; which lesson it is about is the caller's business."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +45,29 @@ class TooSlow(CheckFailed):
 
 
 @dataclass(frozen=True)
+class Probe:
+    """What a check asks: the arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+_recorders: list[list[Probe]] = []
+
+
+@contextmanager
+def recording() -> Iterator[list[Probe]]:
+    """Collect what is asked in the block; nothing is printed meanwhile."""
+    asked: list[Probe] = []
+    _recorders.append(asked)
+    try:
+        with redirect_stdout(StringIO()):
+            yield asked
+    finally:
+        _recorders.remove(asked)
+
+
+@dataclass(frozen=True)
 class Tolerance:
     """How far from the expected value a right answer may lie (contract of the course)."""
 
@@ -68,6 +93,8 @@ def asking(exercise: str) -> "Callable[..., Answer]":
     def ask(function: Any, *args: Any, note: str = "", **kwargs: Any) -> Answer:
         if not is_callable(function):
             _refuse_absent(exercise, function)
+        for asked in _recorders:
+            asked.append(Probe(args, kwargs))
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, **kwargs))
         answer.refuse_error()
