@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from grader import course
 from tests.course_copy import lay_course_into, run_cli
 
 # Machines differ in speed; what the laws say does not.
@@ -36,13 +35,6 @@ def sample_class(new_course: Callable[[str], Path]) -> tuple[Path, dict[str, Any
     graded = run_cli(copy, "grade", "01-softmax", "--sample", "--json")
     assert graded.returncode == 0, graded.stderr
     return copy, json.loads(graded.stdout)
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `entry` runs once for every lesson of the course."""
-    if "entry" in metafunc.fixturenames:
-        entries = course.lessons()
-        metafunc.parametrize("entry", entries, ids=[each.name for each in entries])
 
 
 # --- CI skips nothing ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The sample class through release, grading, feedback and export; and a class of one's own."""
 
 import csv
+import html
 import json
 import shutil
 
@@ -79,8 +80,8 @@ def test_every_feedback_page_holds_the_messages_of_its_student(copy, report):
         text = page.read_text("utf-8")
         for cell in result["cells"]:
             if cell["status"] == "failed":
-                assert cell["message"].partition("\n")[0] in text
-        assert "Traceback" not in text
+                assert html.escape(cell["message"].partition("\n")[0], quote=False) in text
+        assert "Traceback (most" not in text
 
 
 def test_feedback_holds_no_solution_and_no_rubric(copy):
@@ -159,5 +160,5 @@ def test_a_folder_without_submissions_is_one_clear_line(own_class, folder):
     done = run_cli(own_class, "grade", "01-softmax", "--from", folder)
     assert done.returncode == 2
     assert "There is nothing to grade" in done.stderr
-    assert f"{folder}/STUDENT/01-softmax/01-softmax.ipynb" in done.stderr.replace("\n", "")
-    assert "Traceback" not in done.stderr
+    assert f"{folder}/STUDENT/01-softmax/01-softmax.ipynb" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
