@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from nbformat import NotebookNode
+
 from grader import build, course, term
 from grader import notebook as nb
 from grader.classroom import sample
@@ -59,7 +61,7 @@ def main() -> None:
     report(seconds, count)
 
 
-def notebooks(entry: course.Lesson, count: int) -> list[nb.NotebookNode]:
+def notebooks(entry: course.Lesson, count: int) -> list[NotebookNode]:
     """`count` submissions: the sample students in turn."""
     students = [each for each in sample.samples(entry) if each.student not in NOT_FOR_VANILLA]
     made = [sample.submission(student, entry) for student in students]
@@ -130,7 +132,7 @@ def limit(entry: course.Lesson, count: int) -> float:
     names: dict[str, object] = {"__name__": "__main__"}
     run_cells(nb.read(entry.released), (Kind.SETUP,), names)
 
-    def in_a_fork(notebook: nb.NotebookNode) -> None:
+    def in_a_fork(notebook: NotebookNode) -> None:
         pid = os.fork()
         if pid == 0:
             run_cells(notebook, (Kind.ANSWER, Kind.GRADED), dict(names))
@@ -140,7 +142,7 @@ def limit(entry: course.Lesson, count: int) -> float:
     return each(in_a_fork, notebooks(entry, count))
 
 
-def run_cells(notebook: nb.NotebookNode, kinds: tuple[Kind, ...], names: dict[str, object]) -> None:
+def run_cells(notebook: NotebookNode, kinds: tuple[Kind, ...], names: dict[str, object]) -> None:
     """Execute the cells of these kinds in order; an exception ends only its cell."""
     for cell in notebook.cells:
         if kind(cell) in kinds:
@@ -148,7 +150,7 @@ def run_cells(notebook: nb.NotebookNode, kinds: tuple[Kind, ...], names: dict[st
                 exec(compile(cell.source, "<cell>", "exec"), names)
 
 
-def each(work: Callable[[nb.NotebookNode], object], given: list[nb.NotebookNode]) -> float:
+def each(work: Callable[[NotebookNode], object], given: list[NotebookNode]) -> float:
     """Mean seconds of `work` over the notebooks."""
     begun = time.perf_counter()
     for notebook in given:

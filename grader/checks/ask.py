@@ -142,10 +142,11 @@ class Answer:
     def fail(self, title: str, why: str, expected: Any = None, show_value: bool = True) -> NoReturn:
         """Raise CheckFailed: title, call, returned, expected, why, what was warned and printed."""
         lines = [f"✗ {self.exercise}: {title}", *labelled("call", self.call)]
+        digits = digits_that_differ(self.value, expected)
         if show_value:
-            lines += labelled("returned", shown(self.value))
+            lines += labelled("returned", shown(self.value, digits))
         if expected is not None:
-            lines += labelled("expected", shown(expected))
+            lines += labelled("expected", shown(expected, digits))
         lines += ["", *textwrap.wrap(why, WIDTH)]
         lines += [f"NumPy warned: {w.partition(': ')[2]}." for w in self.seen.warnings[:2]]
         if self.seen.printed.strip():
@@ -247,25 +248,31 @@ def labelled(label: str, text: str) -> list[str]:
     return [f"  {label:<9} {first}", *((" " * 12 + line).rstrip() for line in rest if line)]
 
 
-def shown(value: Any) -> str:
-    """A value for reading: four digits, short, shape and dtype where they are not plain."""
+def digits_that_differ(value: Any, expected: Any) -> int:
+    """How many digits it takes to see a difference: four, unless both then look the same."""
+    alike = (digits for digits in (4, 7, 10) if shown(value, digits) != shown(expected, digits))
+    return next(alike, 4)
+
+
+def shown(value: Any, digits: int = 4) -> str:
+    """A value for reading: few digits, short, its dtype where that is not float64."""
     if isinstance(value, Handle):
         return kind_of(value)
     if isinstance(value, float | np.floating):
-        return _number(float(value))
+        return _number(float(value), digits)
     if isinstance(value, np.ndarray) and value.size:
         text = np.array2string(
-            value, precision=4, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
-            separator=", ", formatter={"float_kind": lambda x: _number(float(x))},
+            value, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
+            separator=", ", formatter={"float_kind": lambda x: _number(float(x), digits)},
         )  # fmt: skip
         return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
     if isinstance(value, list) and all(isinstance(item, float) for item in value):
-        return "[" + ", ".join(_number(item) for item in value[:LARGEST_SHOWN]) + "]"
+        return "[" + ", ".join(_number(item, digits) for item in value[:LARGEST_SHOWN]) + "]"
     return textwrap.shorten(repr(value), 200, placeholder=" …")
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}"
 
 
 def call_text(exercise: str, args: tuple[Any, ...], kwargs: dict[str, Any], note: str) -> str:

@@ -46,7 +46,8 @@ class Lesson:
     """A lesson ready to grade; use it as `with Lesson(entry) as lesson: lesson.grade(answers)`.
 
     `report` says how much of the jail works (jail.probe()); None runs student code without one.
-    `secret` changes the random inputs of every check. Raises CourseError when the lesson's own
+    `secret` changes the random inputs of every check. `ahead` computes what can be known before
+    the first notebook, which pays when there are many. Raises CourseError when the lesson's own
     set-up fails.
     """
 
@@ -56,13 +57,15 @@ class Lesson:
         settings: Settings | None = None,
         report: jail.Report | None = None,
         secret: bytes = PUBLIC_SECRET,
+        ahead: bool = False,
     ) -> None:
         self.entry = entry
+        self.ahead = ahead
         self.settings = settings or Settings()
         self.report = report
         self.secret = secret
         self.released = nb.read(entry.released)
-        self._answers = _answer_names(nb.read(entry.solution))
+        self._answers = answer_names(nb.read(entry.solution))
         self._servers: dict[str, Server] = {}
 
     def __enter__(self) -> "Lesson":
@@ -71,6 +74,7 @@ class Lesson:
             "do": "set up",
             "sources": sources,
             "root": str(self.entry.root),
+            "ahead": ["", self.secret.hex()] if self.ahead else [],
             "limits": asdict(self.settings.limits),
             "report": asdict(self.report) if self.report else None,
         }
@@ -171,7 +175,7 @@ def _step(what: str, name: str, source: str, names: list[str]) -> dict[str, Any]
     return {"kind": what, "id": name, "source": source, "names": names}
 
 
-def _answer_names(solution: NotebookNode) -> dict[str, set[str]]:
+def answer_names(solution: NotebookNode) -> dict[str, set[str]]:
     """The names that each answer cell binds, read from the solved lesson."""
     return {
         grade_id(cell) or "": names_bound(cell.source)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader import seeds, wire
+from grader import ahead, seeds, wire
 from grader.channel import Channel, ChannelClosed, ChannelError, ChannelTimeout
 from grader.examiner import inert
 from grader.examiner.control import Control
@@ -44,6 +44,9 @@ class ExaminerRole:
         self.names: dict[str, Any] = {"__name__": "examiner"}
         for source in order["sources"]:
             exec(compile(source, "<set-up>", "exec"), self.names)
+        for secret in order["ahead"]:
+            seeds.fold_in(bytes.fromhex(secret))
+            ahead.do()
 
     def child(self, order: dict[str, Any], descriptor: int) -> None:
         """Take the plan of one notebook, carry it out, hand in the outcomes."""
