@@ -143,11 +143,12 @@ def _note(report: Report, path: Path, result: Result | None) -> None:
         report.right.append(Right(exercise, name, 0.0, 0.0, []))
 
 
-def _killer(cells: list[CellResult]) -> tuple[str | None, str | None]:
-    """The failed cell that tells most: the first that names the mistake, else the first."""
+def _killer(cells: list[CellResult], expected: str | None = None) -> tuple[str | None, str | None]:
+    """The failed cell that tells most: the first with the expected name, with any name, at all."""
     failed = [cell for cell in cells if cell.status is not Status.PASSED]
+    as_expected = [cell for cell in failed if expected and cell.misconception == expected]
     named = [cell for cell in failed if cell.misconception]
-    for cell in (*named, *failed):
+    for cell in (*as_expected, *named, *failed):
         return cell.grade_id, cell.misconception
     return None, None
 
@@ -168,7 +169,7 @@ def of_misconceptions(root: Path = course.ROOT) -> Report:
             for family in families(exercise):
                 for number, form in enumerate(family.forms, 1):
                     failed = list(_failures(names | {exercise: form}, graded))
-                    killed_by, called = _killer(failed)
+                    killed_by, called = _killer(failed, family.name)
                     name = f"{family.name}, form {number}"
                     report.wrong.append(Wrong(exercise, name, killed_by, called))
     return report
