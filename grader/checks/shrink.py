@@ -71,11 +71,18 @@ def _simpler(array: np.ndarray) -> Iterator[np.ndarray]:
         yield rounded
     for index in np.ndindex(*array.shape):
         value = float(array[index])
-        for simple in (0.0, 1.0, float(np.trunc(value / 2)) + 0.0 if np.isfinite(value) else 0.0):
+        for simple in (0.0, 1.0, *_nearer(value)):
             if _size(simple) < _size(value):
                 changed = array.copy()
                 changed[index] = simple
                 yield changed
+
+
+def _nearer(value: float) -> tuple[float, ...]:
+    """Whole numbers: about half of the value, and the next one away from 0."""
+    if not np.isfinite(value):
+        return ()
+    return float(np.trunc(value / 2)) + 0.0, float(np.copysign(np.ceil(abs(value)), value))
 
 
 def _size(value: float) -> tuple[bool, float, bool]:

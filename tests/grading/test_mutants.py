@@ -138,4 +138,4 @@ def test_shrinking_keeps_the_kind_of_failure() -> None:
     with pytest.raises(CheckFailed) as failed:
         on_smallest(judge, np.array([[1.5, 7.25, 0.5], [2.5, -3.0, 0.25]]))
     assert failed.value.title == "wide and large"
-    assert str(failed.value) == "[[0.0, 3.0]]"
+    assert str(failed.value) == "[[3.0, 0.0]]"
