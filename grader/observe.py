@@ -286,10 +286,10 @@ class Stage:
         changed: list[int | str],
         printed: str,
     ) -> bytes:
-        told = [f"{w.category.__name__}: {w.message}"[:MESSAGE_LIMIT] for w in warned]
-        rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, printed]
+        told = [clean(f"{w.category.__name__}: {w.message}") for w in warned]
+        rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, clean(printed, PRINT_LIMIT)]
         try:
-            raised = [error.kind, error.message, error.where] if error else None
+            raised = list(map(clean, (error.kind, error.message, error.where))) if error else None
             return wire.encode([value, raised, *rest], refer=self.refer)
         except WireError as refused:
             return wire.encode(

@@ -17,7 +17,7 @@ from grader import wire
 from grader.channel import Channel, ChannelError
 from grader.examiner import inert, jail, plots
 from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
-from grader.observe import PRINT_LIMIT, REFS, BoundedText, Raised, Stage, describe
+from grader.observe import PRINT_LIMIT, REFS, BoundedText, Raised, Stage, clean, describe
 
 CHECKS = "grader.checks"
 NO_INPUT = "input() has nobody to ask when a notebook is graded"
@@ -115,9 +115,13 @@ def serve(channel: Channel, shell: Shell, stage: Stage) -> None:
             match wire.decode(request, REFS, generators=True):
                 case ["run", source]:
                     error, printed, pictures = shell.run(source)
-                    told = [error.kind, error.message, error.where] if error else None
+                    told = (
+                        list(map(clean, (error.kind, error.message, error.where)))
+                        if error
+                        else None
+                    )
                     drawn = [np.frombuffer(picture, np.uint8) for picture in pictures]
-                    channel.send(wire.encode([told, printed[:PRINT_LIMIT], drawn]), None)
+                    channel.send(wire.encode([told, clean(printed, PRINT_LIMIT), drawn]), None)
                 case ["fetch", names]:
                     channel.send(stage.fetch(names), None)
                 case ["call", target, _, _]:
