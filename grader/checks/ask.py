@@ -239,10 +239,10 @@ def passed(what: str, *answers: Answer) -> None:
 
 
 def is_real(value: Any) -> bool:
-    """Whether `value` is one real number: a float, or a 0-d array of floats."""
+    """Whether `value` is one real number: a float, an integer that equals one, a 0-d array."""
     if isinstance(value, np.ndarray):
-        return bool(value.shape == () and value.dtype.kind == "f")
-    return isinstance(value, float)
+        return bool(value.shape == () and value.dtype.kind in "fiu")
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def kind_of(value: Any) -> str:

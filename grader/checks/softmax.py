@@ -137,7 +137,6 @@ def large(softmax: Any) -> None:
     """Scores near 1000 and far beyond: shift invariance upwards."""
     why = "Weights stay ordinary numbers however large the scores are; only differences count."
     _must_equal_oracle(softmax, np.array([1000.0, 999.0, 0.0]), why)
-    why = "Any number may be subtracted on paper; here one exponential still overflows."
     _must_equal_oracle(softmax, np.array([4000.0, 0.0, 0.0, 0.0]), why)
     shift = float(generator("large").integers(2_000, 900_000))
     why = f"Adding {shift:.0f} to the scores 0, 1 and 3 changes no weight."
@@ -159,7 +158,7 @@ def low(softmax: Any) -> None:
 @graded("softmax", about="rows", also=ORDINARY)
 def rows(softmax: Any) -> None:
     """Rows of very different size, with masked ones among them, do not disturb each other."""
-    why = "Each row has its own maximum; one taken from the whole table drowns the other rows."
+    why = "Each row is a softmax of its own, whatever stands beside it."
     # Far enough apart to drown each other, near enough to 0 that no row fails by itself.
     scores = np.array([[300.0, 299.0], [-500.0, -501.0]])
     _must_equal_oracle(softmax, scores, why, "rows disturb others")
@@ -203,10 +202,9 @@ def integers(softmax: Any) -> None:
 @graded("softmax", about="precision")
 def precision(softmax: Any) -> None:
     """float16 is computed in something wider: the sum, the subtraction and the exponentials."""
-    why = "In float16 a sum of ones stops at 2048. Compute in float32 or wider, return float16."
+    why = "The weights must be those computed in 32 bits or more, rounded to float16 at the end."
     count = int(generator("precision").integers(2200, 2500))
     _must_equal_oracle(softmax, np.zeros(count, np.float16), why, "loses digits", "", FLOAT16)
-    why = "float16 keeps three digits at each step. Compute in float32 or wider, return float16."
     for row in ROUNDED_BY_HALF:
         scores = np.array(row, np.float16)
         seen = _must_equal_oracle(softmax, scores, why, "loses digits", "", FLOAT16)
