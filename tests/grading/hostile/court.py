@@ -194,6 +194,11 @@ class Graded:
     def statuses(self, exercise: str) -> set[str]:
         return {str(cell.status) for cell in self.result.graded if cell.exercise == exercise}
 
+    def told_by(self, cell: str) -> str:
+        """What a cell printed."""
+        outputs = self.result.outputs.get(cell, [])
+        return "".join(output.get("text", "") for output in outputs)
+
     def everything(self) -> str:
         """All text that leaves the grader, notebook outputs included."""
         return json.dumps(
