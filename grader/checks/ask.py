@@ -2,6 +2,7 @@
 
 Says what happened and on which input; which lesson it is about is the caller's business."""
 
+import reprlib
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from grader.observe import DIED, TIME_LIMIT, Absent, Handle, Observed, is_callab
 
 WIDTH = 78
 LARGEST_SHOWN = 24
+MOST_AXES_SHOWN = 4
 
 
 class CheckFailed(AssertionError):
@@ -227,14 +229,40 @@ def shown(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return _number(float(value))
     if isinstance(value, np.ndarray) and value.size:
-        text = np.array2string(
-            value, precision=4, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
-            separator=", ", formatter={"float_kind": lambda x: _number(float(x))},
-        )  # fmt: skip
+        text = _array_text(value)
         return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
     if isinstance(value, list) and all(isinstance(item, float) for item in value):
         return "[" + ", ".join(_number(item) for item in value[:LARGEST_SHOWN]) + "]"
-    return textwrap.shorten(repr(value), 200, placeholder=" …")
+    return textwrap.shorten(_SHORT.repr(value), 200, placeholder=" …")
+
+
+def _array_text(array: np.ndarray) -> str:
+    """The numbers, or of a large array the first and last along each axis."""
+    if array.size > LARGEST_SHOWN and array.ndim > MOST_AXES_SHOWN:
+        return kind_of(array)  # six numbers along each of many axes are millions
+    return np.array2string(
+        array, precision=4, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
+        separator=", ", formatter={"float_kind": lambda x: _number(float(x))},
+    )  # fmt: skip
+
+
+class _Short(reprlib.Repr):
+    """Takes no longer than what is shown is long: a value may be as large as a message may be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxlist = self.maxtuple = self.maxdict = 12
+        self.maxstring = self.maxlong = self.maxother = 200
+
+    def repr_ndarray(self, array: np.ndarray, level: int) -> str:
+        return " ".join(_array_text(array).split()) if array.size else repr(array)
+
+    def repr_Handle(self, handle: Handle, level: int) -> str:  # noqa: N802  (the type's name)
+        return kind_of(handle)
+
+
+_SHORT = _Short()
 
 
 def _number(value: float) -> str:
