@@ -23,8 +23,8 @@ from grader.wire import Ref, WireError
 MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
 WARNINGS_KEPT = 20
-TIME_LIMIT = "TimeLimit"  # kinds of Raised that no exception has
-DIED = "ProcessDied"
+TIME_LIMIT = "time limit"  # kinds of Raised that no exception has: a class has no space in it
+DIED = "process died"
 CALLBACK_BUDGET = 10_000
 
 # (number of the lent function, its encoded arguments) → its encoded result
@@ -258,7 +258,7 @@ class Stage:
                 return self._object(ref.number)
             return _borrowed(ref.number, call_back)
 
-        return list(_replace_refs(decoded, resolve))
+        return list(replace_refs(decoded, resolve))
 
     def _resolve(self, target: Target) -> Callable[..., Any]:
         match target:
@@ -285,7 +285,7 @@ class Stage:
         changed: list[int | str],
         printed: str,
     ) -> bytes:
-        told = [f"{w.category.__name__}: {w.message}"[:MESSAGE_LIMIT] for w in warned]
+        told = [_warning_text(w) for w in warned]
         rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, printed]
         try:
             raised = [error.kind, error.message, error.where] if error else None
@@ -294,6 +294,11 @@ class Stage:
             return wire.encode(
                 [None, ["NotData", f"what it returns cannot be read: {refused}", ""], *rest]
             )
+
+
+def _warning_text(warning: warnings.WarningMessage) -> str:
+    name = str(warning.category.__name__)
+    return _text_of(lambda: f"{name}: {warning.message}", f"{name}: (its message cannot be read)")
 
 
 def _borrowed(number: int, call_back: CallBack) -> Callable[..., Any]:
@@ -367,23 +372,24 @@ def _read(reply: bytes, peak: int | None, place: Place) -> Observed:
     try:
         value, raised, warned, changed, printed = wire.decode(reply, refs=frozenset({"object"}))
         return Observed(
-            value=_replace_refs(value, lambda ref: Handle(place, ref)),
-            error=None if raised is None else Raised(*(clean(text) for text in _texts(raised, 3))),
-            warnings=tuple(clean(text) for text in _texts(warned)),
+            value=replace_refs(value, lambda ref: Handle(place, ref)),
+            error=None if raised is None else Raised(*map(clean, texts(raised, 3))),
+            warnings=tuple(map(clean, texts(warned)[:WARNINGS_KEPT])),
             changed=tuple(name for name in changed if isinstance(name, int | str)),
-            printed=clean(printed, PRINT_LIMIT),
+            printed=clean(*texts([printed]), PRINT_LIMIT),
             peak=peak,
         )
     except (WireError, TypeError, ValueError) as error:
         return Observed(error=Raised("NotData", f"what it returns cannot be read: {error}"))
 
 
-def _texts(value: Any, count: int | None = None) -> list[str]:
+def texts(value: Any, count: int | None = None) -> list[str]:
+    """`value` if it is a list of strings (so many, if `count` says so), else a WireError."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise WireError("the outcome of a call has another form than agreed")
     if count is not None and len(value) != count:
         raise WireError("the outcome of a call has another length than agreed")
-    return value[:WARNINGS_KEPT]
+    return value
 
 
 def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
@@ -395,16 +401,16 @@ def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
     )
 
 
-def _replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
+def replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
     """`value` with every Ref in it replaced by what it stands for."""
     if isinstance(value, Ref):
         return resolve(value)
     if isinstance(value, list):
-        return [_replace_refs(item, resolve) for item in value]
+        return [replace_refs(item, resolve) for item in value]
     if isinstance(value, tuple):
-        return tuple(_replace_refs(item, resolve) for item in value)
+        return tuple(replace_refs(item, resolve) for item in value)
     if isinstance(value, dict):
-        return {key: _replace_refs(item, resolve) for key, item in value.items()}
+        return {key: replace_refs(item, resolve) for key, item in value.items()}
     return value
 
 
@@ -412,12 +418,19 @@ def _replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
 
 
 def describe(exception: BaseException) -> Raised:
-    """The exception as text: type, message, and the student's line that it came from."""
+    """The exception as text: type, message, and the student's line that it came from.
+
+    Both can run code of the student's class, which may itself raise anything.
+    """
+    message = _text_of(lambda: str(exception), "(its message cannot be read)")
+    return Raised(wire.type_name(exception), message, _text_of(lambda: _where(exception), ""))
+
+
+def _text_of(tell: Callable[[], str], otherwise: str) -> str:
     try:
-        message = str(exception)
+        return tell()[:MESSAGE_LIMIT]
     except BaseException:
-        message = "(its message cannot be read)"
-    return Raised(type(exception).__name__, message[:MESSAGE_LIMIT], _where(exception))
+        return otherwise
 
 
 def _where(exception: BaseException) -> str:
