@@ -199,14 +199,11 @@ def _cell_result(exercise: str, cell: NotebookNode, told: dict[str, Any] | None)
 
 def _outputs(told: dict[str, Any]) -> list[NotebookNode]:
     """What a cell gave, as notebook outputs: text, pictures, and what stopped it."""
-    import base64
-
     outputs = []
     text = told.get("printed") or (told.get("message") if told.get("status") == "passed" else "")
     if text:
         outputs.append(nb.node(output_type="stream", name="stdout", text=text))
-    for picture in told.get("pictures", ()):
-        png = base64.b64encode(bytes.fromhex(picture)).decode()
+    for png in told.get("pictures", ()):
         outputs.append(nb.node(output_type="display_data", data={"image/png": png}, metadata={}))
     failed = told.get("error") or (told.get("message") if told.get("status") != "passed" else "")
     if failed:
