@@ -36,8 +36,7 @@ class StudentRole:
         _draw_once()
         self.limits = jail.Limits(**order["limits"])
         self.report = jail.Report(**order["report"]) if order["report"] else None
-        jail.readable_paths()
-        jail.listable_paths()
+        jail.prepare()
         sys.path[:] = [path for path in sys.path if path != order["root"]]
 
     def child(self, order: dict[str, Any], descriptor: int) -> None:
@@ -70,7 +69,6 @@ class Shell:
 
     def __init__(self) -> None:
         os.environ["MPLBACKEND"] = "module://grader.examiner.plots"
-        os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config
 
@@ -78,7 +76,8 @@ class Shell:
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
         make: Any = InteractiveShell.instance
-        self._shell = make(config=config)
+        with tempfile.TemporaryDirectory() as folder:  # wanted at the start, never again
+            self._shell = make(config=config, ipython_dir=folder)
         self._shell.showtraceback = self._shell.showsyntaxerror = lambda *_, **__: None
         self._shell.system = self._shell.getoutput = lambda *_, **__: print(NO_SHELL)
         self._shell.register_magic_function(lambda line: None, magic_name="matplotlib")
