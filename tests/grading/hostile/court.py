@@ -3,7 +3,6 @@
 Knows what a notebook consists of and what must never change; judges no single attack."""
 
 import json
-import os
 import select
 import shutil
 import socket
@@ -272,5 +271,4 @@ class Court:
 
     def state(self) -> Any:
         """Everything that no notebook may change."""
-        folders = (self.entry.root, self.temporary)
-        return [state_of(folder) for folder in folders], sorted(os.listdir("/proc/self/fd"))
+        return [state_of(folder) for folder in (self.entry.root, self.temporary)]
