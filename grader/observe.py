@@ -183,7 +183,9 @@ class _Lent:
             if self._left < 0:
                 raise WireError(f"the function was called more than {CALLBACK_BUDGET} times")
             args, kwargs = wire.decode(arguments)
-            return wire.encode([True, self._functions[number](*args, **kwargs)])
+            with _quiet(io.StringIO()):  # it is not the student who warns or prints here
+                value = self._functions[number](*args, **kwargs)
+            return wire.encode([True, value])
         except Exception as error:
             return wire.encode([False, f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT]])
 
@@ -237,7 +239,8 @@ class Stage:
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
     ) -> tuple[bytes, int | None]:
         """Call once, watching; whatever the student's code raises is part of the outcome."""
-        lent, kept = self._arguments(request, call_back), self._arguments(request, call_back)
+        loan = _Loan(call_back)
+        lent, kept = self._arguments(request, loan), self._arguments(request, loan)
         value, error = None, None
         printed = BoundedText()
         with _quiet(printed) as warned, _peak_memory(memory) as measured:
@@ -247,16 +250,18 @@ class Stage:
                 raise
             except BaseException as exception:
                 error = describe(exception)
+            finally:
+                loan.over = True
         reply = self._report(value, error, warned, _changed(kept, lent), printed.getvalue())
         return reply, measured[0] if measured else None
 
-    def _arguments(self, request: bytes, call_back: CallBack) -> list[Any]:
+    def _arguments(self, request: bytes, loan: "_Loan") -> list[Any]:
         decoded = wire.decode(request, refs=frozenset({"object", "function"}), generators=True)
 
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":
                 return self._object(ref.number)
-            return _borrowed(ref.number, call_back)
+            return loan.function(ref.number)
 
         return list(replace_refs(decoded, resolve))
 
@@ -301,16 +306,25 @@ def _warning_text(warning: warnings.WarningMessage) -> str:
     return _text_of(lambda: f"{name}: {warning.message}", f"{name}: (its message cannot be read)")
 
 
-def _borrowed(number: int, call_back: CallBack) -> Callable[..., Any]:
-    """A function of the check's, as student code holds it: it can be called, not inspected."""
+class _Loan:
+    """The functions of the check's that student code holds during one call."""
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        worked, value = wire.decode(call_back(number, wire.encode([list(args), kwargs])))
-        if not worked:
-            raise RuntimeError(value)
-        return value
+    def __init__(self, call_back: CallBack) -> None:
+        self._call_back = call_back
+        self.over = False
 
-    return function
+    def function(self, number: int) -> Callable[..., Any]:
+        """One of them, as student code holds it: it can be called, not inspected."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if self.over:
+                raise RuntimeError("this function was lent for one call, and that call is over")
+            worked, value = wire.decode(self._call_back(number, wire.encode([list(args), kwargs])))
+            if not worked:
+                raise RuntimeError(value)
+            return value
+
+        return function
 
 
 def _changed(kept: list[Any], lent: list[Any]) -> list[int | str]:
@@ -376,7 +390,7 @@ def _read(reply: bytes, peak: int | None, place: Place) -> Observed:
             error=None if raised is None else Raised(*map(clean, texts(raised, 3))),
             warnings=tuple(map(clean, texts(warned)[:WARNINGS_KEPT])),
             changed=tuple(name for name in changed if isinstance(name, int | str)),
-            printed=clean(*texts([printed]), PRINT_LIMIT),
+            printed=clean(texts([printed])[0], PRINT_LIMIT),
             peak=peak,
         )
     except (WireError, TypeError, ValueError) as error:

@@ -149,8 +149,8 @@ class _Sorted:
 
     `place` is the position of the released cell that an own cell comes after; `changed` are own
     cells that were a locked cell. The other fields are for the notes: `demos` that were changed,
-    released cells that were `seen` how often, answers that were `retyped`, `found` in another cell, left `elsewhere`, or
-    had a `broken` part.
+    released cells that were `seen` how often, answers that were `retyped`, `found` in another
+    cell, left `elsewhere`, or had a `broken` part.
     """
 
     released: _Released

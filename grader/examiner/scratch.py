@@ -1,6 +1,6 @@
 """The folder in which a student's process may write: how much lies in it, and emptying it.
 
-Whoever fills it is hostile: every name, depth and open file counts, and nothing here follows one."""
+Whoever fills it is hostile: every name, depth and open file counts, and no link is followed."""
 
 import contextlib
 import os
@@ -59,15 +59,14 @@ def empty(folder: Path) -> None:
     What lies in a folder is lifted out of it first, so no path is ever long.
     """
     mark, lifted = secrets.token_hex(8), 0
-    while names := os.listdir(folder):
-        for name in names:
-            path = folder / name
+    while found := list(folder.iterdir()):
+        for path in found:
             if path.is_symlink() or not path.is_dir():
                 path.unlink()
                 continue
-            for inner in os.listdir(path):
+            for inner in list(path.iterdir()):
                 lifted += 1
-                (path / inner).rename(folder / f"{mark}-{lifted}")
+                inner.rename(folder / f"{mark}-{lifted}")
             path.rmdir()
 
 

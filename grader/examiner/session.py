@@ -142,7 +142,7 @@ class Session:
         try:
             raised, printed, pictures = wire.decode(answer)
             error = None if raised is None else Raised(*map(clean, texts(raised, 3)))
-            return error, clean(*texts([printed]), PRINT_LIMIT), list(self._drawn(pictures))
+            return error, clean(texts([printed])[0], PRINT_LIMIT), list(self._drawn(pictures))
         except (wire.WireError, TypeError, ValueError) as error:
             raise self._lost(Raised(DIED, f"what the cell gave cannot be read: {error}")) from None
 

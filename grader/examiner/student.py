@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
+import matplotlib
 import numpy as np
 
 from grader import wire
@@ -68,7 +69,7 @@ class Shell:
     """IPython without history, files, colours, a person to ask or a shell below it."""
 
     def __init__(self) -> None:
-        os.environ["MPLBACKEND"] = "module://grader.examiner.plots"
+        matplotlib.use(f"module://{plots.__name__}")
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config
 

@@ -221,7 +221,8 @@ def test_no_exception_is_an_answer(what: str, court: Court) -> None:
 
 @pytest.mark.parametrize("what", ["StopIteration", "one whose text cannot be had", "NotWritten",
                                   "one with orders for a terminal", "one with a megabyte of text",
-                                  "TimeLimit", "one with markup", "one without a name"])  # fmt: skip
+                                  "TimeLimit", "one with markup", "one without a name",
+                                  "CheckFailed"])  # fmt: skip
 def test_nor_does_it_help_to_raise_it_at_top_level(what: str, court: Court) -> None:
     graded = court.judge({**court.answers, "softmax": f"raise {EXCEPTIONS[what]}"}, RAISED)
     assert graded.points == 5

@@ -44,7 +44,9 @@ CHEATS = {
         "fake.softmax = fake.softmax_row = lambda *_, **__: None\n"
         "sys.modules['grader.oracle'] = fake"
     ),
-    "a cell after each": "get_ipython().events.register('post_run_cell', lambda *_: print('18/18'))",
+    "a cell after each": (
+        "get_ipython().events.register('post_run_cell', lambda *_: print('18/18'))"
+    ),
     "an input transformer": (
         "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])\n"
         "get_ipython().input_transformers_post.append(lambda lines: ['pass\\n'])"
@@ -147,7 +149,8 @@ def test_no_cheat_earns_a_point(what: str, court: Court) -> None:
 def test_a_cheat_inside_the_call_earns_none_either(what: str, court: Court) -> None:
     body = "\n".join("    " + line for line in CHEATS[what].split("\n"))
     answers = {
-        name: source.replace("    return", f"{body}\n    return") for name, source in wrong().items()
+        name: source.replace("    return", f"{body}\n    return")
+        for name, source in wrong().items()
     }
     assert court.judge(answers).points == 0
 
@@ -225,7 +228,7 @@ FROM_TABLE = {
 
 
 def test_a_table_of_the_public_questions_answers_no_other(court: Court) -> None:
-    """Every cell that draws anything at random is lost: it is asked with the course's secret too."""
+    """Every cell that draws anything at random is lost: the course's secret asks it as well."""
     public, private = recorded(court, b""), recorded(court, SECRET)
     random = {name for name in public if public[name].keys() != private[name].keys()}
     assert {"softmax-values", "softmax-axis", "softmax-large", "softmax_list-by-hand"} <= random
@@ -247,7 +250,8 @@ def test_zeroed_arguments_do_not_change_what_is_expected(court: Court) -> None:
         "softmax_list": "def softmax_list(row):\n"
         "    row[:] = [0.0] * len(row)\n    return [1 / len(row) for _ in row]",
         "softmax": "def softmax(scores, axis=-1):\n    scores.setflags(write=True)\n"
-        "    scores.fill(0)\n    return np.full(scores.shape, 1 / scores.shape[axis], scores.dtype)",
+        "    scores.fill(0)\n"
+        "    return np.full(scores.shape, 1 / scores.shape[axis], scores.dtype)",
     }
     graded = court.judge(answers)
     assert graded.points == 0, graded.messages()
@@ -335,6 +339,8 @@ def test_what_a_notebook_leaves_behind_the_next_one_does_not_find(court: Court) 
         "builtins.left = np.left = 1\nos.umask\nprint(sorted(os.listdir('.')))"
     )
     court.judge(court.answers, own)
-    look = "import os, builtins\nprint(os.listdir('.'), hasattr(builtins, 'left'), hasattr(np, 'left'))"
+    look = (
+        "import os, builtins as b\nprint(os.listdir('.'), hasattr(b, 'left'), hasattr(np, 'left'))"
+    )
     graded = court.judge(court.answers, look)
     assert graded.told_by("own-1") == "[] False False\n"

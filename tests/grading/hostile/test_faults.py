@@ -172,8 +172,8 @@ DISORDER: list[Callable[[Filled], None]] = [
     old_schema, written_below, moved_answer, foreign_kernel, no_metadata, older_release,
 ]  # fmt: skip
 NOTED = (
-    deleted_test, edited_test, retyped_answer, copied_test, copied_answer, split_answer, lost_metadata,
-    older_release,
+    deleted_test, edited_test, retyped_answer, copied_test, copied_answer, split_answer,
+    lost_metadata, older_release,
 )  # fmt: skip
 
 
