@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from grader import build, course, term
+from nbformat import NotebookNode
+
+from grader import ahead, build, course, term
 from grader import notebook as nb
 from grader.classroom import sample
 from grader.examiner import jail
@@ -59,7 +61,7 @@ def main() -> None:
     report(seconds, count)
 
 
-def notebooks(entry: course.Lesson, count: int) -> list[nb.NotebookNode]:
+def notebooks(entry: course.Lesson, count: int) -> list[NotebookNode]:
     """`count` submissions: the sample students in turn."""
     students = [each for each in sample.samples(entry) if each.student not in NOT_FOR_VANILLA]
     made = [sample.submission(student, entry) for student in students]
@@ -120,7 +122,7 @@ def command(root: Path, *arguments: str) -> None:
 
 def engine(entry: course.Lesson, count: int) -> float:
     """Seconds a submission of the engine alone, its start left out."""
-    with Lesson(entry, report=jail.probe()) as lesson:
+    with Lesson(entry, report=jail.probe(), ahead=True) as lesson:
         lesson.grade({})
         return each(lambda notebook: lesson.examine_submission(notebook), notebooks(entry, count))
 
@@ -129,8 +131,9 @@ def limit(entry: course.Lesson, count: int) -> float:
     """Seconds a submission of a fork that plainly executes the same cells, once."""
     names: dict[str, object] = {"__name__": "__main__"}
     run_cells(nb.read(entry.released), (Kind.SETUP,), names)
+    ahead.do()
 
-    def in_a_fork(notebook: nb.NotebookNode) -> None:
+    def in_a_fork(notebook: NotebookNode) -> None:
         pid = os.fork()
         if pid == 0:
             run_cells(notebook, (Kind.ANSWER, Kind.GRADED), dict(names))
@@ -140,7 +143,7 @@ def limit(entry: course.Lesson, count: int) -> float:
     return each(in_a_fork, notebooks(entry, count))
 
 
-def run_cells(notebook: nb.NotebookNode, kinds: tuple[Kind, ...], names: dict[str, object]) -> None:
+def run_cells(notebook: NotebookNode, kinds: tuple[Kind, ...], names: dict[str, object]) -> None:
     """Execute the cells of these kinds in order; an exception ends only its cell."""
     for cell in notebook.cells:
         if kind(cell) in kinds:
@@ -148,7 +151,7 @@ def run_cells(notebook: nb.NotebookNode, kinds: tuple[Kind, ...], names: dict[st
                 exec(compile(cell.source, "<cell>", "exec"), names)
 
 
-def each(work: Callable[[nb.NotebookNode], object], given: list[nb.NotebookNode]) -> float:
+def each(work: Callable[[NotebookNode], object], given: list[NotebookNode]) -> float:
     """Mean seconds of `work` over the notebooks."""
     begun = time.perf_counter()
     for notebook in given:

@@ -129,6 +129,30 @@ def grade(
 
 
 @app.command()
+def mutants(
+    bank: Annotated[
+        Path | None, typer.Option(help="Folder with wrong/ and right/; else what is built in.")
+    ] = None,
+    as_json: AsJson = False,
+    table: Annotated[bool, typer.Option("--table", help="Write docs/kill-table.md.")] = False,
+) -> None:
+    """Test the tests: every wrong implementation must lose points, every right one none."""
+    from grader import kill_table
+    from grader import mutants as room
+
+    if table:
+        term.out.print(f"wrote {kill_table.write()}")
+        return
+    report = room.of_bank(bank) if bank else room.of_misconceptions()
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        room.show(report)
+    if not report.passes:
+        raise typer.Exit(1)
+
+
+@app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Say what of the grader works on this machine, and what to do about the rest."""
     from grader import doctor as room

@@ -20,7 +20,7 @@ from grader.examiner import jail
 from grader.examiner.engine import Lesson
 from grader.examiner.rebuild import rebuild
 from grader.examiner.settings import Settings, admit
-from grader.result import Result, Status
+from grader.result import Result
 
 MIB = 2**20
 STAMP = "attention_from_scratch"
@@ -129,8 +129,8 @@ class Examine(preprocessors.NbGraderPreprocessor):
         notes = tuple(notebook.metadata.get(STAMP, {}).get("notes", ()))
         ready = self._lesson(resources["nbgrader"]["assignment"])
         result = replace(ready.examine(notebook), notes=notes)
-        if any(cell.status is Status.NOT_GRADED for cell in result.cells):
-            raise CourseError("the examiner's own process ended before the last graded cell")
+        if result.reason:
+            raise CourseError(result.reason)
         write_into(notebook, result)
         return notebook, resources
 
@@ -152,7 +152,7 @@ class Examine(preprocessors.NbGraderPreprocessor):
         version = entry.released.stat().st_mtime_ns
         key = (name, version, settings, secret)
         if key not in self._ready:
-            ready = Lesson(entry, settings, report, secret)
+            ready = Lesson(entry, settings, report, secret, ahead=True)
             ready.__enter__()
             atexit.register(ready.__exit__)
             self._ready[key] = ready

@@ -11,13 +11,14 @@ import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
+import matplotlib
 import numpy as np
 
 from grader import wire
 from grader.channel import Channel, ChannelError
 from grader.examiner import inert, jail, plots
 from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
-from grader.observe import PRINT_LIMIT, REFS, BoundedText, Raised, Stage, describe
+from grader.observe import PRINT_LIMIT, REFS, BoundedText, Raised, Stage, clean, describe
 
 CHECKS = "grader.checks"
 NO_INPUT = "input() has nobody to ask when a notebook is graded"
@@ -38,8 +39,7 @@ class StudentRole:
         _draw_once()
         self.limits = jail.Limits(**order["limits"])
         self.report = jail.Report(**order["report"]) if order["report"] else None
-        jail.readable_paths()
-        jail.listable_paths()
+        jail.prepare()
         sys.path[:] = [path for path in sys.path if path != order["root"]]
 
     def child(self, order: dict[str, Any], descriptor: int) -> None:
@@ -71,8 +71,7 @@ class Shell:
     """IPython without history, files, colours, a person to ask or a shell below it."""
 
     def __init__(self) -> None:
-        os.environ["MPLBACKEND"] = "module://grader.examiner.plots"
-        os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
+        matplotlib.use(f"module://{plots.__name__}")
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config
 
@@ -80,7 +79,8 @@ class Shell:
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
         make: Any = InteractiveShell.instance
-        self._shell = make(config=config)
+        with tempfile.TemporaryDirectory() as folder:  # wanted at the start, never again
+            self._shell = make(config=config, ipython_dir=folder)
         self._shell.showtraceback = self._shell.showsyntaxerror = lambda *_, **__: None
         self._shell.system = self._shell.getoutput = lambda *_, **__: print(NO_SHELL)
         self._shell.register_magic_function(lambda line: None, magic_name="matplotlib")
@@ -115,9 +115,13 @@ def serve(channel: Channel, shell: Shell, stage: Stage) -> None:
             match wire.decode(request, REFS, generators=True):
                 case ["run", source]:
                     error, printed, pictures = shell.run(source)
-                    told = [error.kind, error.message, error.where] if error else None
+                    told = (
+                        list(map(clean, (error.kind, error.message, error.where)))
+                        if error
+                        else None
+                    )
                     drawn = [np.frombuffer(picture, np.uint8) for picture in pictures]
-                    channel.send(wire.encode([told, printed[:PRINT_LIMIT], drawn]), None)
+                    channel.send(wire.encode([told, clean(printed, PRINT_LIMIT), drawn]), None)
                 case ["fetch", names]:
                     channel.send(stage.fetch(names), None)
                 case ["call", target, _, _]:

@@ -15,7 +15,7 @@ FORBIDDEN_NAMES = {
     "catch_warnings", "tracemalloc", "time", "timeit", "perf_counter", "signal", "inspect",
     "observe", "exec", "eval", "getattr", "hasattr", "callable", "vars", "dir",
 }  # fmt: skip
-WRAPPERS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FOLDER = Path(grader.checks.__file__).parent
 ROOMS = ("__init__.py", "ask.py", "diagnose.py")  # what checks are made of
 FILES = [path for path in sorted(FOLDER.glob("*.py")) if path.name not in ROOMS]
@@ -78,7 +78,7 @@ class Module:
             for position, argument in enumerate(call.args)
             if self._may_take(getattr(call.func, "id", ""), position)
         }
-        for wrapper in (inner for inner in ast.walk(node) if isinstance(inner, WRAPPERS)):
+        for wrapper in (inner for inner in ast.walk(node) if isinstance(inner, LOOPS)):
             allowed -= {id(inner) for inner in ast.walk(wrapper)}
         for name in ast.walk(node):
             if isinstance(name, ast.Name) and name.id in held and id(name) not in allowed:
@@ -111,6 +111,9 @@ def check(f):
     for x in (1, 2):
         seen = ask(f, x)
     _helper(3, f)
+    on_smallest(lambda y: ask(f, y), 4)
+    def judge(z):
+        return _helper(z, f)
 def _helper(x, g):
     return ask(g, x)
 """
@@ -128,7 +131,7 @@ BAD = {
     "a builtin": "def check(f):\n    list(map(f, [1]))",
     "a comprehension": "def check(f):\n    all([ask(f, x) for x in (1, 2)])",
     "a generator": "def check(f):\n    all(ask(f, x) for x in (1, 2))",
-    "a lambda": "def check(f):\n    return lambda: ask(f, 1)",
+    "a lambda": "def check(f):\n    on_smallest(lambda x: f(x), 1)",
     "an inner function": "def check(f):\n    def g():\n        f(1)\n    g()",
     "a helper that calls": "def check(f):\n    _h(1, f)\ndef _h(x, g):\n    g(x)",
     "a helper's helper": "def check(f):\n    _h(f)\ndef _h(g):\n    _k(g)\ndef _k(h):\n    h()",
