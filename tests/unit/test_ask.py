@@ -71,9 +71,8 @@ def test_an_exception_reads_like_this():
     assert str(caught.value) == (
         "✗ softmax: NameError\n"
         "  call      softmax(np.array([1.0]))\n"
-        "\n"
-        "The call stops with NameError: name 'zero' is not defined (line 2 of f: return\n"
-        "scores / zero)."
+        "  raised    NameError: name 'zero' is not defined\n"
+        "  at        line 2 of f: return scores / zero"
     )
 
 
