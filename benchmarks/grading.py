@@ -20,7 +20,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from grader import build, course, term
+from grader import ahead, build, course, term
 from grader import notebook as nb
 from grader.classroom import sample
 from grader.examiner import jail
@@ -122,7 +122,7 @@ def command(root: Path, *arguments: str) -> None:
 
 def engine(entry: course.Lesson, count: int) -> float:
     """Seconds a submission of the engine alone, its start left out."""
-    with Lesson(entry, report=jail.probe()) as lesson:
+    with Lesson(entry, report=jail.probe(), ahead=True) as lesson:
         lesson.grade({})
         return each(lambda notebook: lesson.examine_submission(notebook), notebooks(entry, count))
 
@@ -131,6 +131,7 @@ def limit(entry: course.Lesson, count: int) -> float:
     """Seconds a submission of a fork that plainly executes the same cells, once."""
     names: dict[str, object] = {"__name__": "__main__"}
     run_cells(nb.read(entry.released), (Kind.SETUP,), names)
+    ahead.do()
 
     def in_a_fork(notebook: NotebookNode) -> None:
         pid = os.fork()

@@ -16,7 +16,7 @@ from grader.checks.ask import (
     Tolerance,
     asking,
     passed,
-    shown,
+    shown_apart,
 )
 from grader.checks.diagnose import graded
 from grader.checks.shrink import on_smallest
@@ -26,8 +26,8 @@ from grader.seeds import generator
 ask_list = asking("softmax_list")
 ask = asking("softmax")
 
-OTHERS = "The weights of this row are others."
 BY_HAND = [0.0, math.log(2), math.log(3)]
+EACH_WEIGHT = "Each weight is the exponential of its own score, divided by the sum of them all."
 BY_HAND_WEIGHTS = np.array([1 / 6, 1 / 3, 1 / 2])
 NO_SCORE = -math.inf
 # Rows by which mistakes about the range of scores are told apart.
@@ -52,7 +52,7 @@ def list_by_hand(softmax_list: Any) -> None:
     _must_weigh(seen, weights, BY_HAND_WEIGHTS, why)
     for length in (1, 2, 6):
         row = _scores("list_by_hand", (length,))
-        on_smallest(lambda x: _list_must_equal_oracle(softmax_list, x.tolist(), OTHERS), row)
+        on_smallest(lambda x: _list_must_equal_oracle(softmax_list, x.tolist(), EACH_WEIGHT), row)
     passed(
         "softmax_list gives 1/6, 1/3, 1/2 for the case by hand, and is right on random rows", seen
     )
@@ -137,7 +137,6 @@ def large(softmax: Any) -> None:
     """Scores near 1000 and far beyond: shift invariance upwards."""
     why = "Weights stay ordinary numbers however large the scores are; only differences count."
     _must_equal_oracle(softmax, np.array([1000.0, 999.0, 0.0]), why)
-    why = "Any number may be subtracted on paper; here one exponential still overflows."
     _must_equal_oracle(softmax, np.array([4000.0, 0.0, 0.0, 0.0]), why)
     shift = float(generator("large").integers(2_000, 900_000))
     why = f"Adding {shift:.0f} to the scores 0, 1 and 3 changes no weight."
@@ -159,7 +158,7 @@ def low(softmax: Any) -> None:
 @graded("softmax", about="rows", also=ORDINARY)
 def rows(softmax: Any) -> None:
     """Rows of very different size, with masked ones among them, do not disturb each other."""
-    why = "Each row has its own maximum; one taken from the whole table drowns the other rows."
+    why = "Each row is a softmax of its own, whatever stands beside it."
     # Far enough apart to drown each other, near enough to 0 that no row fails by itself.
     scores = np.array([[300.0, 299.0], [-500.0, -501.0]])
     _must_equal_oracle(softmax, scores, why, "rows disturb others")
@@ -185,8 +184,8 @@ def dtype(softmax: Any) -> None:
     """A floating dtype comes back as it went in."""
     for kind in (np.float32, np.float16, np.float64):
         scores = np.array([0.0, -1.0], dtype=kind)
-        why = f"These are weights of {scores.dtype} scores, so they must be {scores.dtype} too."
-        seen = _must_come_back_as(softmax, scores, scores.dtype, why)
+        why = f"The scores are {scores.dtype}, so the weights must be {scores.dtype} too."
+        seen = _must_come_back_as(softmax, scores, scores.dtype, why, EACH_WEIGHT)
     passed("softmax returns float16, float32 and float64 as they went in", seen)
 
 
@@ -196,17 +195,16 @@ def integers(softmax: Any) -> None:
     for kind in (np.int64, np.int32, np.int8, np.uint8):
         scores = np.array([100, 1, 99], dtype=kind)
         why = f"Weights are fractions: {scores.dtype} has to become float64 before you compute."
-        seen = _must_come_back_as(softmax, scores, np.dtype(np.float64), why)
+        seen = _must_come_back_as(softmax, scores, np.dtype(np.float64), why, why)
     passed("softmax takes integers and gives float64", seen)
 
 
 @graded("softmax", about="precision")
 def precision(softmax: Any) -> None:
     """float16 is computed in something wider: the sum, the subtraction and the exponentials."""
-    why = "In float16 a sum of ones stops at 2048. Compute in float32 or wider, return float16."
+    why = "The weights must be those computed in 32 bits or more, rounded to float16 at the end."
     count = int(generator("precision").integers(2200, 2500))
     _must_equal_oracle(softmax, np.zeros(count, np.float16), why, "loses digits", "", FLOAT16)
-    why = "float16 keeps three digits at each step. Compute in float32 or wider, return float16."
     for row in ROUNDED_BY_HALF:
         scores = np.array(row, np.float16)
         seen = _must_equal_oracle(softmax, scores, why, "loses digits", "", FLOAT16)
@@ -221,7 +219,9 @@ def unchanged(softmax: Any) -> None:
         seen.must_not_change()
     locked = np.array([0.0, -1.0])
     locked.flags.writeable = False
-    seen = _must_equal_oracle(softmax, locked, OTHERS, note="an array that cannot be written to")
+    seen = _must_equal_oracle(
+        softmax, locked, EACH_WEIGHT, note="an array that cannot be written to"
+    )
     passed("softmax leaves the caller's scores alone", seen)
 
 
@@ -249,13 +249,15 @@ def _must_equal_oracle(
     return seen
 
 
-def _must_come_back_as(softmax: Any, scores: np.ndarray, kind: np.dtype, why: str) -> Answer:
+def _must_come_back_as(
+    softmax: Any, scores: np.ndarray, kind: np.dtype, why: str, why_weights: str
+) -> Answer:
     seen = ask(softmax, scores)
     weights = seen.must_be_array(scores.shape)
     came = seen.value.dtype
     seen.demand(came == kind, f"{scores.dtype} in, {came} out", f"The result is {came}. {why}")
     tolerance = {"float16": FLOAT16, "float32": FLOAT32}.get(str(scores.dtype), FLOAT64)
-    _must_weigh(seen, weights, oracle.softmax(scores), why, tolerance=tolerance)
+    _must_weigh(seen, weights, oracle.softmax(scores), why_weights, tolerance=tolerance)
     return seen
 
 
@@ -271,10 +273,11 @@ def _must_weigh(
     """Finite, nowhere negative, with the right sums along `axis`, and equal to the oracle."""
     seen.must_be_finite(weights, why, expected)
     seen.demand(bool((weights >= 0).all()), "negative weights", "No weight is below 0.", expected)
-    sums = weights.sum(axis=axis)
-    if not tolerance.allows(sums, expected.sum(axis=axis)).all():
-        told = f"The weights sum to {shown(sums)}. {why}"
-        seen.fail(title or "sums are not 1", told, expected)
+    sums, totals = weights.sum(axis=axis), expected.sum(axis=axis)
+    if not tolerance.allows(sums, totals).all():
+        along = f"Along axis {axis} the" if weights.ndim > 1 else "The"
+        told = f"{along} weights sum to {shown_apart(sums, totals)[0]}. {why}"
+        seen.fail(title or ("sums are not 1" if totals.all() else "not all zeros"), told, expected)
     seen.must_equal(weights, expected, title or "wrong weights", why, tolerance)
 
 
