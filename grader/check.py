@@ -88,6 +88,8 @@ def show(result: Result) -> None:
     for exercise, cells in result.by_exercise():
         table.add_row(exercise, _points(cells), _summary(cells))
     term.out.print(table)
+    if result.reason:
+        term.out.print(Text(f"Not graded: {result.reason}."))
     for note in result.notes:
         term.out.print(Text(f"Note: {note}"))
     for cell in result.cells:

@@ -24,8 +24,8 @@ MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
 WARNINGS_KEPT = 20
 REFS = frozenset({"object", "function"})  # what may come to the student's side
-TIME_LIMIT = "TimeLimit"  # kinds of Raised that no exception has
-DIED = "ProcessDied"
+TIME_LIMIT = "time limit"  # kinds of Raised that no exception has: a class has no space in it
+DIED = "process died"
 CALLBACK_BUDGET = 10_000
 
 # (number of the lent function, its encoded arguments) → its encoded result
@@ -184,7 +184,9 @@ class _Lent:
             if self._left < 0:
                 raise WireError(f"the function was called more than {CALLBACK_BUDGET} times")
             args, kwargs = wire.decode(arguments)
-            return wire.encode([True, self._functions[number](*args, **kwargs)])
+            with _quiet(io.StringIO()):  # it is not the student who warns or prints here
+                value = self._functions[number](*args, **kwargs)
+            return wire.encode([True, value])
         except Exception as error:
             return wire.encode([False, f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT]])
 
@@ -238,7 +240,8 @@ class Stage:
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
     ) -> tuple[bytes, int | None]:
         """Call once, watching; whatever the student's code raises is part of the outcome."""
-        lent, kept = self._arguments(request, call_back), self._arguments(request, call_back)
+        loan = _Loan(call_back)
+        lent, kept = self._arguments(request, loan), self._arguments(request, loan)
         value, error = None, None
         printed = BoundedText()
         with _quiet(printed) as warned, _peak_memory(memory) as measured:
@@ -248,18 +251,20 @@ class Stage:
                 raise
             except BaseException as exception:
                 error = describe(exception)
+            finally:
+                loan.over = True
         reply = self._report(value, error, warned, _changed(kept, lent), printed.getvalue())
         return reply, measured[0] if measured else None
 
-    def _arguments(self, request: bytes, call_back: CallBack) -> list[Any]:
+    def _arguments(self, request: bytes, loan: "_Loan") -> list[Any]:
         _, _, *decoded = wire.decode(request, REFS, generators=True)
 
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":
                 return self._object(ref.number)
-            return _borrowed(ref.number, call_back)
+            return loan.function(ref.number)
 
-        return list(_replace_refs(decoded, resolve))
+        return list(replace_refs(decoded, resolve))
 
     def _resolve(self, target: Target) -> Callable[..., Any]:
         match target:
@@ -286,7 +291,7 @@ class Stage:
         changed: list[int | str],
         printed: str,
     ) -> bytes:
-        told = [clean(f"{w.category.__name__}: {w.message}") for w in warned]
+        told = [clean(_warning_text(w)) for w in warned]
         rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, clean(printed, PRINT_LIMIT)]
         try:
             raised = list(map(clean, (error.kind, error.message, error.where))) if error else None
@@ -297,16 +302,30 @@ class Stage:
             )
 
 
-def _borrowed(number: int, call_back: CallBack) -> Callable[..., Any]:
-    """A function of the check's, as student code holds it: it can be called, not inspected."""
+def _warning_text(warning: warnings.WarningMessage) -> str:
+    name = str(warning.category.__name__)
+    return _text_of(lambda: f"{name}: {warning.message}", f"{name}: (its message cannot be read)")
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        worked, value = wire.decode(call_back(number, wire.encode([list(args), kwargs])))
-        if not worked:
-            raise RuntimeError(value)
-        return value
 
-    return function
+class _Loan:
+    """The functions of the check's that student code holds during one call."""
+
+    def __init__(self, call_back: CallBack) -> None:
+        self._call_back = call_back
+        self.over = False
+
+    def function(self, number: int) -> Callable[..., Any]:
+        """One of them, as student code holds it: it can be called, not inspected."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if self.over:
+                raise RuntimeError("this function was lent for one call, and that call is over")
+            worked, value = wire.decode(self._call_back(number, wire.encode([list(args), kwargs])))
+            if not worked:
+                raise RuntimeError(value)
+            return value
+
+        return function
 
 
 def _changed(kept: list[Any], lent: list[Any]) -> list[int | str]:
@@ -368,23 +387,24 @@ def _read(reply: bytes, peak: int | None, place: Place) -> Observed:
     try:
         value, raised, warned, changed, printed = wire.decode(reply, refs=frozenset({"object"}))
         return Observed(
-            value=_replace_refs(value, lambda ref: Handle(place, ref)),
-            error=None if raised is None else Raised(*(clean(text) for text in _texts(raised, 3))),
-            warnings=tuple(clean(text) for text in _texts(warned)),
+            value=replace_refs(value, lambda ref: Handle(place, ref)),
+            error=None if raised is None else Raised(*map(clean, texts(raised, 3))),
+            warnings=tuple(map(clean, texts(warned)[:WARNINGS_KEPT])),
             changed=tuple(name for name in changed if isinstance(name, int | str)),
-            printed=clean(printed, PRINT_LIMIT),
+            printed=clean(texts([printed])[0], PRINT_LIMIT),
             peak=peak,
         )
     except (WireError, TypeError, ValueError) as error:
         return Observed(error=Raised("NotData", f"what it returns cannot be read: {error}"))
 
 
-def _texts(value: Any, count: int | None = None) -> list[str]:
+def texts(value: Any, count: int | None = None) -> list[str]:
+    """`value` if it is a list of strings (so many, if `count` says so), else a WireError."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise WireError("the outcome of a call has another form than agreed")
     if count is not None and len(value) != count:
         raise WireError("the outcome of a call has another length than agreed")
-    return value[:WARNINGS_KEPT]
+    return value
 
 
 def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
@@ -396,16 +416,16 @@ def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
     )
 
 
-def _replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
+def replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
     """`value` with every Ref in it replaced by what it stands for."""
     if isinstance(value, Ref):
         return resolve(value)
     if isinstance(value, list):
-        return [_replace_refs(item, resolve) for item in value]
+        return [replace_refs(item, resolve) for item in value]
     if isinstance(value, tuple):
-        return tuple(_replace_refs(item, resolve) for item in value)
+        return tuple(replace_refs(item, resolve) for item in value)
     if isinstance(value, dict):
-        return {key: _replace_refs(item, resolve) for key, item in value.items()}
+        return {key: replace_refs(item, resolve) for key, item in value.items()}
     return value
 
 
@@ -413,12 +433,19 @@ def _replace_refs(value: Any, resolve: Callable[[Ref], Any]) -> Any:
 
 
 def describe(exception: BaseException) -> Raised:
-    """The exception as text: type, message, and the student's line that it came from."""
+    """The exception as text: type, message, and the student's line that it came from.
+
+    Both can run code of the student's class, which may itself raise anything.
+    """
+    message = _text_of(lambda: str(exception), "(its message cannot be read)")
+    return Raised(wire.type_name(exception), message, _text_of(lambda: _where(exception), ""))
+
+
+def _text_of(tell: Callable[[], str], otherwise: str) -> str:
     try:
-        message = str(exception)
+        return tell()[:MESSAGE_LIMIT]
     except BaseException:
-        message = "(its message cannot be read)"
-    return Raised(type(exception).__name__, message[:MESSAGE_LIMIT], _where(exception))
+        return otherwise
 
 
 def _where(exception: BaseException) -> str:

@@ -3,6 +3,7 @@
 Says what happened and on which input; which lesson it is about is the caller's business."""
 
 import re
+import reprlib
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -18,6 +19,7 @@ WIDTH = 78
 BESIDE_LABEL = WIDTH - 12
 LARGEST_SHOWN = 24
 LONGEST_LIST = 290
+MOST_AXES_SHOWN = 4
 
 
 class CheckFailed(AssertionError):
@@ -286,10 +288,7 @@ def shown(value: Any, digits: int = 4) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.{digits}g}"
     if isinstance(value, np.ndarray) and value.size:
-        text = np.array2string(
-            value, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
-            separator=", ", formatter={"float_kind": lambda x: shown(float(x), digits)},
-        )  # fmt: skip
+        text = _array_text(value, digits)
         return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
     if isinstance(value, list):
         whole = len(value) <= LARGEST_SHOWN
@@ -297,7 +296,36 @@ def shown(value: Any, digits: int = 4) -> str:
         text = ", ".join(items if whole else [*items, "…"])
         text = textwrap.shorten(f"[{text}]", LONGEST_LIST, placeholder=" …")
         return "\n".join(_wrapped(text, BESIDE_LABEL))
-    return textwrap.shorten(repr(value), 200, placeholder=" …")
+    return textwrap.shorten(_SHORT.repr(value), 200, placeholder=" …")
+
+
+def _array_text(array: np.ndarray, digits: int = 4) -> str:
+    """The numbers, or of a large array the first and last along each axis."""
+    if array.size > LARGEST_SHOWN and array.ndim > MOST_AXES_SHOWN:
+        return kind_of(array)  # six numbers along each of many axes are millions
+    return np.array2string(
+        array, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
+        separator=", ", formatter={"float_kind": lambda x: shown(float(x), digits)},
+    )  # fmt: skip
+
+
+class _Short(reprlib.Repr):
+    """Takes no longer than what is shown is long: a value may be as large as a message may be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxlist = self.maxtuple = self.maxdict = 12
+        self.maxstring = self.maxlong = self.maxother = 200
+
+    def repr_ndarray(self, array: np.ndarray, level: int) -> str:
+        return " ".join(_array_text(array).split()) if array.size else repr(array)
+
+    def repr_Handle(self, handle: Handle, level: int) -> str:  # noqa: N802  (the type's name)
+        return kind_of(handle)
+
+
+_SHORT = _Short()
 
 
 def call_text(exercise: str, args: tuple[Any, ...], kwargs: dict[str, Any], note: str) -> str:

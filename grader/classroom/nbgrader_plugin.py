@@ -20,7 +20,7 @@ from grader.examiner import jail
 from grader.examiner.engine import Lesson
 from grader.examiner.rebuild import rebuild
 from grader.examiner.settings import Settings, admit
-from grader.result import Result, Status
+from grader.result import Result
 
 MIB = 2**20
 STAMP = "attention_from_scratch"
@@ -129,8 +129,8 @@ class Examine(preprocessors.NbGraderPreprocessor):
         notes = tuple(notebook.metadata.get(STAMP, {}).get("notes", ()))
         ready = self._lesson(resources["nbgrader"]["assignment"])
         result = replace(ready.examine(notebook), notes=notes)
-        if any(cell.status is Status.NOT_GRADED for cell in result.cells):
-            raise CourseError("the examiner's own process ended before the last graded cell")
+        if result.reason:
+            raise CourseError(result.reason)
         write_into(notebook, result)
         return notebook, resources
 

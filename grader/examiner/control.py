@@ -67,13 +67,13 @@ class Control:
         self.end.close()
 
     def _exactly(self, count: int) -> bytes:
-        parts = b""
-        while len(parts) < count:
-            part = self.end.recv(count - len(parts))
+        taken = bytearray()
+        while len(taken) < count:
+            part = self.end.recv(count - len(taken))
             if not part:
                 return b""
-            parts += part
-        return parts
+            taken += part
+        return bytes(taken)
 
 
 def seconds_left(deadline: float) -> float:

@@ -3,8 +3,8 @@
 Starts the warm servers, forks two processes a notebook, watches the student's, sums up. Reads no
 verdict from the student's side."""
 
+import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 from grader import __version__, course
 from grader import notebook as nb
 from grader.errors import CourseError
-from grader.examiner import jail
+from grader.examiner import jail, scratch
 from grader.examiner.control import Control, ControlClosed, seconds_left
 from grader.examiner.kernel import KernelLesson
 from grader.examiner.rebuild import rebuild
@@ -36,6 +36,7 @@ BOOTSTRAP = (
     "import sys; sys.path.insert(0, sys.argv[2]); from grader.examiner.server import main; main()"
 )
 ANSWERS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
+NOT_REACHED = "the examiner's own process ended before the last graded cell; grade it once more"
 PUBLIC_SECRET = b"check"
 TICK = 0.05  # seconds between two looks at the student's process
 DYING = 0.5  # seconds that a process which closed its channel may take to die of what it died of
@@ -69,6 +70,15 @@ class Lesson:
         self._servers: dict[str, Server] = {}
 
     def __enter__(self) -> "Lesson":
+        self._start_servers()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for server in self._servers.values():
+            server.stop()
+        self._servers = {}
+
+    def _start_servers(self) -> None:
         sources = [c.source for c in self.released.cells if kind(c) is Kind.SETUP]
         order = {
             "do": "set up",
@@ -79,15 +89,14 @@ class Lesson:
             "report": asdict(self.report) if self.report else None,
         }
         self._servers = {role: Server(role, self.entry.root) for role in ("student", "examiner")}
-        for server in self._servers.values():
-            server.begin(order)
-        for server in self._servers.values():
-            server.ready(self.entry.name)
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        for server in self._servers.values():
-            server.stop()
+        try:
+            for server in self._servers.values():
+                server.begin(order)
+            for server in self._servers.values():
+                server.ready(self.entry.name)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def grade(self, answers: dict[str, str]) -> Result:
         """Lay `answers` (grade_id → source) into the released lesson and grade that."""
@@ -100,7 +109,12 @@ class Lesson:
     def examine(self, notebook: NotebookNode) -> Result:
         """Grade a rebuilt notebook: a released one with a student's answers and own cells in it."""
         steps = list(self._steps(notebook))
-        outcomes = Run(self, steps).outcomes()
+        try:
+            outcomes = Run(self, steps).outcomes()
+        except ControlClosed:  # a process of the grader's own died: the next notebook gets new ones
+            self.__exit__()
+            self._start_servers()
+            outcomes = {}
         return self._result(notebook, outcomes)
 
     def examine_submission(self, submitted: NotebookNode) -> Result:
@@ -141,6 +155,7 @@ class Lesson:
             self.entry.name,
             cells,
             jail=str(level),
+            reason=NOT_REACHED if any(c.status is Status.NOT_GRADED for c in cells) else "",
             outputs={name: _outputs(told) for name, told in outcomes.items()},
             provenance=self.provenance(),
         )
@@ -204,14 +219,11 @@ def _cell_result(exercise: str, cell: NotebookNode, told: dict[str, Any] | None)
 
 def _outputs(told: dict[str, Any]) -> list[NotebookNode]:
     """What a cell gave, as notebook outputs: text, pictures, and what stopped it."""
-    import base64
-
     outputs = []
     text = told.get("printed") or (told.get("message") if told.get("status") == "passed" else "")
     if text:
         outputs.append(nb.node(output_type="stream", name="stdout", text=text))
-    for picture in told.get("pictures", ()):
-        png = base64.b64encode(bytes.fromhex(picture)).decode()
+    for png in told.get("pictures", ()):
         outputs.append(nb.node(output_type="display_data", data={"image/png": png}, metadata={}))
     failed = told.get("error") or (told.get("message") if told.get("status") != "passed" else "")
     if failed:
@@ -307,26 +319,25 @@ class Run:
         self.why = ""
 
     def outcomes(self) -> dict[str, dict[str, Any]]:
-        """Run to the end, whatever happens; the outcome of each step that was reached."""
-        ours, theirs = Control.pair()
-        examiner = self.examiners.fork(theirs)
-        try:
-            ours.send(
-                {
-                    "steps": self.steps,
-                    "secret": self.lesson.secret.hex(),
-                    "times": self.settings.times(),
-                }
-            )
+        """Run to the end, whatever the student's side does; the outcome of each step.
+
+        Raises ControlClosed when a process of the grader's own ended or does not answer.
+        """
+        plan = {
+            "steps": self.steps,
+            "secret": self.lesson.secret.hex(),
+            "times": self.settings.times(),
+        }
+        with contextlib.ExitStack() as after:
+            after.callback(scratch.remove, self.scratch)
+            ours, theirs = Control.pair()
+            after.callback(ours.close)
+            after.callback(theirs.close)
+            examiner = self.examiners.fork(theirs)
+            after.callback(self.examiners.kill, examiner)
+            after.callback(self._end_student)
+            ours.send(plan)
             return {told["id"]: told for told in self._serve(ours)}
-        except ControlClosed:
-            return {}
-        finally:
-            if self.student is not None:
-                self.students.kill(self.student)
-            self.examiners.kill(examiner)
-            ours.close()
-            shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _serve(self, examiner: Control) -> list[dict[str, Any]]:
         """Give the examiner the processes it asks for, until it hands in the outcomes."""
@@ -344,7 +355,7 @@ class Run:
                     examiner.send({"why": self._end_student(patience)})
                 case "finish":
                     return list(order["outcomes"])
-        return []
+        raise ControlClosed("the examiner does not come to an end")
 
     def _start_student(self, examiner: Control, first: int) -> None:
         ours, theirs = Control.pair()
@@ -359,13 +370,16 @@ class Run:
             return ""
         status = self.students.end(self.student, patience)
         self.student = None
-        _empty(self.scratch)
+        with contextlib.suppress(OSError):
+            scratch.empty(self.scratch)
         return self.why or _words(status, self.settings)
 
     def _watch(self) -> None:
         """Kill a student's process that fills its scratch folder; the kernel limits the rest."""
+        if self.student is None or self.why:
+            return
         limit = self.settings.limits.scratch_bytes
-        if self.student is not None and not self.why and _size(self.scratch) > limit:
+        if scratch.used_bytes(self.scratch, self.student) > limit:
             self.why = f"it wrote more than {limit / 2**20:g} MiB to its folder"
             os.kill(self.student, signal.SIGKILL)
 
@@ -383,22 +397,3 @@ def _words(status: int, settings: Settings) -> str:
     return known.get(
         signal.Signals(number), f"the process was ended by {signal.Signals(number).name}"
     )
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path, _, files in os.walk(folder):
-        for file in files:
-            try:
-                total += (Path(path) / file).lstat().st_blocks * 512
-            except OSError:
-                continue
-    return total
-
-
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)

@@ -113,11 +113,17 @@ def joined(found: object, between: str = "") -> str:
 
 
 def _png(encoded: str) -> str | None:
-    """The picture, encoded anew, if it really is a PNG of a decent size."""
     try:
-        picture = base64.b64decode("".join(encoded.split()), validate=True)
+        return png(base64.b64decode("".join(encoded.split()), validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def png(picture: bytes) -> str | None:
+    """The picture in base64, if it really is a PNG of a decent size."""
+    try:
         magic, width, height = struct.unpack_from(">8s8xII", picture)
-    except (binascii.Error, ValueError, struct.error):
+    except struct.error:
         return None
     if magic != b"\x89PNG\r\n\x1a\n" or len(picture) > LARGEST_PNG or width * height > MOST_PIXELS:
         return None

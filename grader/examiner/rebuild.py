@@ -148,9 +148,9 @@ class _Sorted:
     """The submission's cells: `parts` of a released cell by its position, and the student's own.
 
     `place` is the position of the released cell that an own cell comes after; `changed` are own
-    cells that were a locked cell. The other fields are for the notes: released cells that were
-    `seen` how often, answers that were `retyped`, `found` in another cell, left `elsewhere`, or
-    had a `broken` part.
+    cells that were a locked cell. The other fields are for the notes: `demos` that were changed,
+    released cells that were `seen` how often, answers that were `retyped`, `found` in another
+    cell, left `elsewhere`, or had a `broken` part.
     """
 
     released: _Released
@@ -158,6 +158,7 @@ class _Sorted:
     own: list[_Cell] = field(default_factory=list)
     place: dict[_Cell, int] = field(default_factory=dict)
     changed: dict[_Cell, int] = field(default_factory=dict)
+    demos: set[int] = field(default_factory=set)
     seen: Counter[int] = field(default_factory=Counter)
     retyped: set[int] = field(default_factory=set)
     found: set[int] = field(default_factory=set)
@@ -192,7 +193,8 @@ def rebuild(submitted: NotebookNode, released: NotebookNode) -> Rebuilt:
 
     - A cell is recognised by its grade_id, or else by saying what a released cell says; everything
       else is the student's own. Of a locked cell the released one stands; a changed one is kept
-      as an own cell too, since students experiment there.
+      as an own cell too, since students experiment there, but not a changed demo: demos are not
+      run when grading, for they may train for a minute.
     - Every cell with an answer's grade_id is part of that answer, in the order of the submission.
       If none of them binds the answer's names, the own cells that do and stand before the first
       graded cell are the answer; if there are none, the first one below.
@@ -266,6 +268,9 @@ def _is_of_lesson(cell: _Cell, position: int, cells: _Sorted) -> bool:
     """Sort in a cell that was recognised; False if its text is one more cell of the student's."""
     released = cells.released
     if released.untouched(cell, position):
+        return True
+    if released.kinds[position] is Kind.DEMO:
+        cells.demos.add(position)
         return True
     if released.kinds[position] not in LAID_IN:
         cells.changed[cell] = position
@@ -423,7 +428,11 @@ def _notes(cells: _Sorted) -> Iterator[str]:
             "count as cells of your own.",
         ),
         (
-            {at for at in locked - changed if cells.seen[at] > 1},
+            cells.demos & named,
+            "Demo cells had been changed ({}); demo cells are not run when a notebook is graded.",
+        ),
+        (
+            {at for at in locked - changed - cells.demos if cells.seen[at] > 1},
             "Copies of locked cells were left out ({}).",
         ),
         (absent - set(answers), "Cells of the lesson were not there and were put back ({})."),

@@ -5,16 +5,19 @@ a channel, in a process that may lie, stall or die."""
 
 import contextlib
 import io
-import sys
+import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from grader import ahead, seeds, wire
 from grader.channel import Channel, ChannelClosed, ChannelError, ChannelTimeout
-from grader.examiner import inert
-from grader.examiner.control import Control
+from grader.examiner import harmless, inert
+from grader.examiner.control import Control, seconds_left
 from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
 from grader.lesson import names_in
 from grader.observe import (
@@ -28,10 +31,15 @@ from grader.observe import (
     Subject,
     Target,
     clean,
+    replace_refs,
+    texts,
 )
 
 FIGURES = "grader.figures"
 OBJECTS_A_PROCESS = 10**6
+PICTURES_A_CELL = 20
+PICTURE_TEXT = 20_000_000  # characters of all pictures of a notebook together, in base64
+LATE = 2.0  # seconds beyond the notebook's time after which a check itself is interrupted
 OUT_OF_TIME = "The time for the whole notebook ({:g} s) was used up before this cell."
 
 
@@ -76,6 +84,10 @@ class StudentGone(Exception):
         self.raised = raised
 
 
+class OutOfTime(BaseException):
+    """The notebook's time was used up while a check computed; passes every `except Exception`."""
+
+
 class Session:
     """One notebook from top to bottom. `outcomes` has one entry for each step of the plan."""
 
@@ -92,12 +104,25 @@ class Session:
         self.replayable: list[str] = []  # sources of student cells that ended, in order
         self.stopped: list[tuple[set[str], Raised]] = []  # what failed cells would have bound
         self.too_slow: dict[str, Raised] = {}
+        self.picture_room = PICTURE_TEXT
 
     def run(self) -> None:
-        """Carry out every step; nothing that the student does stops the next one."""
+        """Carry out every step; nothing that the student does stops the next one.
+
+        Every wait for the student has a deadline of its own. The alarm is for what the examiner
+        itself computes from a student's answer, should that ever take too long.
+        """
+        signal.signal(signal.SIGALRM, _out_of_time)
+        signal.setitimer(signal.ITIMER_REAL, seconds_left(self.deadline) + LATE)
         for step in self.steps:
             carry_out = self._run_cell if step["kind"] == "student" else self._grade
-            self.outcomes.append({"id": step["id"], "kind": step["kind"], **carry_out(step)})
+            try:
+                outcome = carry_out(step)
+            except OutOfTime:
+                told = self._out_of_time(step)
+                outcome = {"status": "timeout", "message": told, "error": told}
+            self.outcomes.append({"id": step["id"], "kind": step["kind"], **outcome})
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
     # --- the student's cells ------------------------------------------------------------------
 
@@ -122,11 +147,22 @@ class Session:
         answer = self._exchange(["run", source], self._until(seconds), late)
         try:
             raised, printed, pictures = wire.decode(answer)
-            error = Raised(*(clean(str(part)) for part in raised)) if raised else None
-            drawn = [bytes(picture).hex() for picture in pictures]
-            return error, clean(printed, PRINT_LIMIT), drawn
+            error = None if raised is None else Raised(*map(clean, texts(raised, 3)))
+            return error, clean(texts([printed])[0], PRINT_LIMIT), list(self._drawn(pictures))
         except (wire.WireError, TypeError, ValueError) as error:
             raise self._lost(Raised(DIED, f"what the cell gave cannot be read: {error}")) from None
+
+    def _drawn(self, pictures: Any) -> Iterator[str]:
+        """The pictures in base64, as far as they are some and there is room for them."""
+        if not isinstance(pictures, list):
+            raise wire.WireError("the pictures are no list")
+        for picture in pictures[:PICTURES_A_CELL]:
+            if not isinstance(picture, np.ndarray):
+                raise wire.WireError("a picture is no array of bytes")
+            encoded = harmless.png(picture.tobytes()) or ""
+            self.picture_room -= len(encoded)
+            if encoded and self.picture_room >= 0:
+                yield encoded
 
     # --- graded cells -------------------------------------------------------------------------
 
@@ -145,7 +181,7 @@ class Session:
 
     def _out_of_time(self, step: dict[str, Any]) -> str:
         told = OUT_OF_TIME.format(self.times["notebook_seconds"])
-        return f"✗ {step['exercise']}: too slow\n\n{told}"
+        return f"✗ {step['exercise']}: too slow\n\n{told}" if "exercise" in step else told
 
     def _grade_once(self, step: dict[str, Any]) -> dict[str, Any]:
         printed = io.StringIO()
@@ -171,15 +207,20 @@ class Session:
             return {name: self._fetched(name, told[name]) for name in names}
         except StudentGone as gone:
             return dict.fromkeys(names, Absent(str(gone.raised), "error"))
-        except (wire.WireError, KeyError, TypeError, ValueError, IndexError) as error:
+        except (wire.WireError, LookupError, TypeError, ValueError) as error:
             return dict.fromkeys(names, Absent(f"The process answers nonsense: {error}", "error"))
 
-    def _fetched(self, name: str, told: list[Any]) -> Any:
-        if told[0] == "function":
-            return Subject(self, ("name", name))
-        if told[0] == "value":
-            value = told[1]
-            return Handle(self, value) if isinstance(value, wire.Ref) else value
+    def _fetched(self, name: str, told: Any) -> Any:
+        match told:
+            case ["function"]:
+                return Subject(self, ("name", name))
+            case ["value", value]:
+                return replace_refs(value, lambda ref: Handle(self, ref))
+            case ["absent"]:
+                return self._absent(name)
+        raise wire.WireError("it says neither what the name holds nor that it holds nothing")
+
+    def _absent(self, name: str) -> Absent:
         for bound, raised in reversed(self.stopped):
             if name in bound:
                 status = "timeout" if raised.kind == TIME_LIMIT else "error"
@@ -200,9 +241,10 @@ class Session:
             student = self._alive()
             if what != "name" and not self._owns(student, int(subject)):
                 raise StudentGone(Raised(DIED, "the process that held this object has ended"))
-            with _peak_memory(student.pid, memory) as peak:
-                reply = self._call(student, request, call_back)
-            return reply, peak()
+            before = _reset_peak(student.pid) if memory else 0
+            reply = self._call(student, request, call_back)
+            peak = max(0, _memory(student.pid, "VmHWM") - before) if memory else None
+            return reply, peak
         except StudentGone as gone:
             if gone.raised.kind == TIME_LIMIT and what == "name":
                 self.too_slow[name] = gone.raised
@@ -290,25 +332,30 @@ def _outcome(raised: Raised) -> bytes:
     return wire.encode([None, [raised.kind, raised.message, raised.where], [], [], ""])
 
 
-@contextlib.contextmanager
-def _peak_memory(pid: int, wanted: bool) -> Any:
-    """Measure from outside how far the resident memory of `pid` rises, in bytes.
+def _out_of_time(*_: Any) -> NoReturn:
+    raise OutOfTime
 
-    VmHWM counts what was really touched; tracemalloc in that process would be its own word.
-    """
-    before = _reset_peak(pid) if wanted else None
-    yield lambda: None if before is None else max(0, _memory(pid, "VmHWM") - before)
+
+# --- memory, measured from outside --------------------------------------------------------------
+# VmHWM counts what was really touched; tracemalloc over there would be the student's own word.
 
 
 def _reset_peak(pid: int) -> int:
-    Path(f"/proc/{pid}/clear_refs").write_text("5")
+    """Let VmHWM count from now on; the resident memory in bytes."""
+    try:
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+    except (FileNotFoundError, ProcessLookupError):
+        raise _died_measured() from None
     return _memory(pid, "VmRSS")
 
 
 def _memory(pid: int, field: str) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise StudentGone(
-        Raised(DIED, f"the process ended while its memory was measured ({sys.platform})")
-    )
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) * 1024
+    raise _died_measured()
+
+
+def _died_measured() -> StudentGone:
+    return StudentGone(Raised(DIED, "the process ended while its memory was measured"))

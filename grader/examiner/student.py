@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
+import matplotlib
 import numpy as np
 
 from grader import wire
@@ -38,8 +39,7 @@ class StudentRole:
         _draw_once()
         self.limits = jail.Limits(**order["limits"])
         self.report = jail.Report(**order["report"]) if order["report"] else None
-        jail.readable_paths()
-        jail.listable_paths()
+        jail.prepare()
         sys.path[:] = [path for path in sys.path if path != order["root"]]
 
     def child(self, order: dict[str, Any], descriptor: int) -> None:
@@ -71,8 +71,7 @@ class Shell:
     """IPython without history, files, colours, a person to ask or a shell below it."""
 
     def __init__(self) -> None:
-        os.environ["MPLBACKEND"] = "module://grader.examiner.plots"
-        os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
+        matplotlib.use(f"module://{plots.__name__}")
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config
 
@@ -80,7 +79,8 @@ class Shell:
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
         make: Any = InteractiveShell.instance
-        self._shell = make(config=config)
+        with tempfile.TemporaryDirectory() as folder:  # wanted at the start, never again
+            self._shell = make(config=config, ipython_dir=folder)
         self._shell.showtraceback = self._shell.showsyntaxerror = lambda *_, **__: None
         self._shell.system = self._shell.getoutput = lambda *_, **__: print(NO_SHELL)
         self._shell.register_magic_function(lambda line: None, magic_name="matplotlib")

@@ -87,9 +87,10 @@ def test_no_call_of_another_architecture_passes(
 
 @given(architectures, st.data())
 def test_calls_with_conditions_pass_as_asked(architecture: str, data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(sorted(calls.ASKED)))
-    number = calls.CALLS[name][calls.ARCHITECTURES.index(architecture)]
-    assert number is not None
+    column = calls.ARCHITECTURES.index(architecture)
+    here = [name for name in sorted(calls.ASKED) if calls.CALLS[name][column] is not None]
+    name = data.draw(st.sampled_from(here))
+    number = calls.CALLS[name][column] or 0
     arguments = data.draw(st.lists(st.integers(0, 2000) | words.map(max), min_size=6, max_size=6))
     halves = struct.unpack("<12I", struct.pack("<6Q", *arguments))
     met = all(

@@ -25,6 +25,7 @@ __all__ = [
     "Report",
     "enter",
     "listable_paths",
+    "prepare",
     "probe",
     "readable_paths",
 ]
@@ -151,6 +152,14 @@ def _judge(tried: dict[str, str]) -> Report:
 
 
 # --- going in ---------------------------------------------------------------------------------
+
+
+def prepare() -> None:
+    """Compute once, for all forks of this process, what going in needs."""
+    readable_paths()
+    listable_paths()
+    if architecture := seccomp.machine():
+        seccomp.program(architecture)
 
 
 def enter(scratch: Path, limits: Limits, report: Report | None = None) -> None:

@@ -126,6 +126,9 @@ ASKED: Mapping[str, Mapping[int, tuple[int, ...]]] = {
     # neither owners, which get signals, nor locks, which hold up others
     "fcntl": {low(1): (F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC)},
     "ioctl": {low(1): (FIOCLEX,)},  # tempfile; typing into a terminal is an ioctl too
+    # a folder that its owner cannot list could be neither measured nor emptied
+    "mkdir": {low(1): (0o777, 0o700)},
+    "mkdirat": {low(2): (0o777, 0o700)},
     "madvise": {low(2): (MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE)},
     "prlimit64": {low(0): (0,), low(2): (0,), high(2): (0,)},  # of itself, and only asked
 }
