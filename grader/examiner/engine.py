@@ -277,10 +277,6 @@ class Server:
         """End a child, after so many seconds if it is dying by itself; its wait status."""
         return int(self._control.ask({"do": "end", "pid": pid, "patience": patience})["status"])
 
-    def kill(self, pid: int) -> None:
-        """Kill a child and do not wait for its end."""
-        self._control.ask({"do": "kill", "pid": pid})
-
     def stop(self) -> None:
         """Let the server end itself and its children."""
         self._control.close()
@@ -334,7 +330,7 @@ class Run:
             after.callback(ours.close)
             after.callback(theirs.close)
             examiner = self.examiners.fork(theirs)
-            after.callback(self.examiners.kill, examiner)
+            after.callback(self.examiners.end, examiner)
             after.callback(self._end_student)
             ours.send(plan)
             return {told["id"]: told for told in self._serve(ours)}

@@ -29,11 +29,10 @@ class Role(Protocol):
 def serve(role: Role, control: Control) -> None:
     """Answer orders until the other side is gone, then end every child."""
     children: set[int] = set()
-    killed: set[int] = set()
     with contextlib.suppress(ControlClosed):
         while True:
             order, descriptors = control.receive()
-            control.send(_obey(role, order, descriptors, children, killed))
+            control.send(_obey(role, order, descriptors, children))
             for descriptor in descriptors:
                 os.close(descriptor)
     for pid in children:
@@ -41,13 +40,8 @@ def serve(role: Role, control: Control) -> None:
 
 
 def _obey(
-    role: Role,
-    order: dict[str, Any],
-    descriptors: list[int],
-    children: set[int],
-    killed: set[int],
+    role: Role, order: dict[str, Any], descriptors: list[int], children: set[int]
 ) -> dict[str, Any]:
-    _reap(children, killed)
     match order["do"]:
         case "set up":
             try:
@@ -66,19 +60,7 @@ def _obey(
         case "end":
             children.discard(order["pid"])
             return {"status": _end(order["pid"], order["patience"])}
-        case "kill":  # without waiting for the end of it
-            os.kill(order["pid"], signal.SIGKILL)
-            killed.add(order["pid"])
-            return {}
     return {"error": f"{order['do']!r} is no order"}
-
-
-def _reap(children: set[int], killed: set[int]) -> None:
-    """Take note of the children that were killed and are gone; of the others, `end` asks why."""
-    for pid in list(killed):
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            killed.discard(pid)
-            children.discard(pid)
 
 
 def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
