@@ -17,10 +17,10 @@ ARROWS = {
     "cli": "build check classroom doctor errors examiner/jail kill_table mutants term work",
     "classroom": (
         "build course errors examiner examiner/jail lesson nbgrader nbgrader_steps notebook result "
-        "term"
+        "secret term"
     ),
     "build": "course errors lesson nbgrader nbgrader_steps notebook term",
-    "check": "course errors examiner examiner/jail lesson notebook result term",
+    "check": "course errors examiner examiner/jail lesson notebook result secret term",
     "kill_table": "course mutants",
     "mutants": (
         "course errors examiner examiner/jail lesson misconceptions notebook result seeds term"
@@ -39,6 +39,7 @@ ARROWS = {
     "observe": "wire",
     "channel": "wire",
     "wire": "",
+    "secret": "",
     "seeds": "",
     "ahead": "",
     "result": "",
