@@ -62,7 +62,7 @@ def build(
         return
     found = room.drift(execute=execute)
     for drift in found:
-        term.err.print(str(drift))
+        term.err.print(str(drift), markup=False, soft_wrap=True)
     if found:
         term.err.print(room.MEND)
         raise typer.Exit(1)
@@ -95,7 +95,7 @@ def check(
     elif results:
         room.show_all(results)
     for reason in unread:
-        term.err.print(reason, markup=False)
+        term.err.print(reason, markup=False, soft_wrap=True)
     if unread:
         raise typer.Exit(2)
     if any(result.status != "passed" for result in results):
@@ -178,5 +178,5 @@ def main() -> None:
     try:
         app()
     except CourseError as error:
-        term.err.print(str(error), markup=False)
+        term.err.print(str(error), markup=False, soft_wrap=True)
         raise SystemExit(2) from None

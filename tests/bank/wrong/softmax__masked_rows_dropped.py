@@ -1,0 +1,18 @@
+"""Misconception: drops the rows that have nothing to choose: the result has fewer rows.
+"""
+import numpy as np
+
+
+def softmax(scores, axis=-1):
+    scores = np.asarray(scores)
+    if scores.ndim == 2 and axis in (-1, 1):
+        scores = scores[~np.isneginf(scores).all(axis=-1)]
+    x = np.asarray(scores)
+    if x.dtype.kind != "f":
+        x = x.astype(np.float64)
+    work = x.astype(np.promote_types(x.dtype, np.float32))
+    top = work.max(axis=axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top).astype(work.dtype)
+    e = np.exp(work - top)
+    total = e.sum(axis=axis, keepdims=True)
+    return np.divide(e, total, out=np.zeros_like(e), where=total > 0).astype(x.dtype)

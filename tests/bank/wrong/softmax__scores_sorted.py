@@ -1,0 +1,16 @@
+"""Misconception: sorts the row first, to have the maximum at its end: the weights come out in another order.
+"""
+import numpy as np
+
+
+def softmax(scores, axis=-1):
+    scores = np.sort(np.asarray(scores), axis=axis)
+    x = np.asarray(scores)
+    if x.dtype.kind != "f":
+        x = x.astype(np.float64)
+    work = x.astype(np.promote_types(x.dtype, np.float32))
+    top = work.max(axis=axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top).astype(work.dtype)
+    e = np.exp(work - top)
+    total = e.sum(axis=axis, keepdims=True)
+    return np.divide(e, total, out=np.zeros_like(e), where=total > 0).astype(x.dtype)
