@@ -14,9 +14,10 @@ from grader import course, term
 from grader import notebook as nb
 from grader.errors import CourseError
 from grader.examiner import jail, submission
-from grader.examiner.engine import AnyLesson, open_lesson
+from grader.examiner.engine import PUBLIC_SECRET, AnyLesson, open_lesson
 from grader.lesson import grade_id
 from grader.result import CellResult, Result, Status
+from grader.secret import known_secret
 
 WORDS = {
     Status.PASSED: ("✓", "passed", "green"),
@@ -46,6 +47,7 @@ class Checker:
     def __init__(self, root: Path = course.ROOT) -> None:
         self.root = root
         self.report = jail.probe()
+        self.secret = known_secret(root / "class" / "secret") or PUBLIC_SECRET
         self._ready: dict[str, AnyLesson] = {}
         self._stack = ExitStack()
 
@@ -60,7 +62,7 @@ class Checker:
         submitted = submission.read(path)
         entry = lesson_of(submitted, path, self.root)
         if entry.name not in self._ready:
-            lesson: AnyLesson = open_lesson(entry, report=self.report)
+            lesson: AnyLesson = open_lesson(entry, report=self.report, secret=self.secret)
             self._stack.enter_context(lesson)
             self._ready[entry.name] = lesson
         return self._ready[entry.name].examine_submission(submitted)

@@ -126,6 +126,8 @@ def grade(
         typer.echo(json.dumps(report.as_json(), indent=2))
     else:
         report.show()
+    if any(result.reason for result in report.results.values()):
+        raise typer.Exit(1)
 
 
 @app.command()

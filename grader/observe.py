@@ -22,6 +22,7 @@ from grader.wire import Ref, WireError
 
 MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
+CUT = "\n… (more was printed and left out)"
 WARNINGS_KEPT = 20
 REFS = frozenset({"object", "function"})  # what may come to the student's side
 TIME_LIMIT = "time limit"  # kinds of Raised that no exception has: a class has no space in it
@@ -340,11 +341,13 @@ def _differ(kept: Any, lent: Any) -> bool:
 
 
 class BoundedText(io.StringIO):
-    """Keeps the first PRINT_LIMIT characters that are written to it."""
+    """Keeps the first PRINT_LIMIT characters written to it, and says if there were more."""
 
     def write(self, text: str) -> int:
         """Keep what there is room for."""
-        super().write(text[: max(0, PRINT_LIMIT - self.tell())])
+        room = PRINT_LIMIT - len(CUT) - self.tell()
+        if room > 0:
+            super().write(text[:room] + (CUT if len(text) > room else ""))
         return len(text)
 
 

@@ -164,7 +164,8 @@ class Answer:
         lines = [f"✗ {self.exercise}: {title}", *labelled("call", self.call), *told]
         for warning in self.seen.warnings[:2]:
             text = textwrap.shorten(warning.partition(": ")[2], 200, placeholder=" …")
-            lines += _wrapped(f"NumPy warned: {text.rstrip('.')}.")
+            who = "NumPy warned" if warning.startswith("RuntimeWarning") else "It warned"
+            lines += _wrapped(f"{who}: {text.rstrip('.')}.")
         if self.seen.printed.strip():
             lines += labelled("printed", _last_lines(self.seen.printed))
         raise CheckFailed(title, "\n".join(lines))
@@ -234,7 +235,8 @@ def passed(what: str, *answers: Answer) -> None:
     print(f"✓ {what}")
     for warning in warned[:2]:
         text = warning.partition(": ")[2]
-        print(f"  NumPy warned ({text}); the result is right, so that costs nothing.")
+        who = "NumPy warned" if warning.startswith("RuntimeWarning") else "It warned"
+        print(f"  {who} ({text}); the result is right, so that costs nothing.")
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 One student's broken notebook stops that student alone."""
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +21,13 @@ from grader.classroom import sample
 from grader.classroom.nbgrader_plugin import STAMP, CsvExport
 from grader.course import Lesson
 from grader.errors import CourseError
-from grader.examiner import jail
+from grader.examiner import jail, submission
 from grader.examiner.settings import admit
 from grader.nbgrader_steps import course_config, run
 from grader.result import Result, Status
 
 SAMPLE_CLASS = "build/sample-class"
+CLASS = os.environ.get("GRADER_CLASS", "class")  # as in nbgrader_config.py
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def grade(
     least: jail.Level = jail.Level.FULL,
     root: Path = course.ROOT,
 ) -> ClassReport:
-    """Grade the class in class/submitted, after copying `submissions` there if it is given.
+    """Grade the class in CLASS/submitted, after copying `submissions` there if it is given.
 
     Raises CourseError when there is nothing to grade, or less of the jail works than `least`.
     """
@@ -83,8 +85,8 @@ def grade(
     admit(jail.probe(), least)
     build.prepare(root)
     if submissions:
-        _take_in(submissions, entry, root / "class" / "submitted")
-    return _grade(entry, "class", least)
+        _take_in(submissions, entry, root / CLASS / "submitted")
+    return _grade(entry, CLASS, least)
 
 
 def _take_in(submissions: Path, entry: Lesson, folder: Path) -> None:
@@ -135,7 +137,9 @@ def class_config(root: Path, folder: str) -> Config:
 
 def _grade_student(entry: Lesson, config: Config, student: str, folder: Path) -> Result:
     """Autograde and feedback for one student; a failure becomes the reason it is not graded."""
+    submitted = folder / "submitted" / student / entry.name / f"{entry.name}.ipynb"
     try:
+        submission.read(submitted)  # says what is wrong with it better than nbgrader does
         run(Autograde, config, entry.name, student=student, force=True)
         run(GenerateFeedback, config, entry.name, student=student, force=True)
     except CourseError as error:

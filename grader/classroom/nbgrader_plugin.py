@@ -9,18 +9,19 @@ from typing import Any, ClassVar
 from nbformat import NotebookNode
 from nbgrader import preprocessors
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
 from traitlets import Enum, Float, Integer, Unicode
 
 from grader import course, lesson
 from grader import notebook as nb
-from grader.classroom.secret import course_secret
 from grader.errors import CourseError
 from grader.examiner import jail
 from grader.examiner.engine import Lesson
 from grader.examiner.rebuild import rebuild
 from grader.examiner.settings import Settings, admit
 from grader.result import Result
+from grader.secret import course_secret
 
 MIB = 2**20
 STAMP = "attention_from_scratch"
@@ -119,6 +120,8 @@ class Examine(preprocessors.NbGraderPreprocessor):
     file_mib = Integer(16, help="Size of one file that it writes, in MiB.").tag(config=True)
     open_files = Integer(64, help="Files that it may have open at once.").tag(config=True)
 
+    restarts = Integer(10, help="How often a process that died is started again.").tag(config=True)
+
     # Warm lessons, shared by every notebook that this process grades.
     _ready: ClassVar[dict[tuple[Any, ...], Lesson]] = {}
 
@@ -143,7 +146,8 @@ class Examine(preprocessors.NbGraderPreprocessor):
             scratch_bytes=self.scratch_mib * MIB,
             open_files=self.open_files,
         )
-        return Settings(self.call_seconds, self.cell_seconds, self.notebook_seconds, limits=limits)
+        times = (self.call_seconds, self.cell_seconds, self.notebook_seconds)
+        return Settings(*times, self.restarts, limits)
 
     def _lesson(self, name: str) -> Lesson:
         entry, settings = course.lesson(name), self.settings()
@@ -207,6 +211,8 @@ class CsvExport(CsvExportPlugin):
         except MissingEntry:
             return row
         row["timestamp"] = submission.timestamp
+        if not self._autograded(assignment.name, student.id):
+            return row  # the newest attempt could not be graded; an older score is not exported
         grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
         if not any(grade.auto_score is not None for grade in grades):
             return row
@@ -216,6 +222,12 @@ class CsvExport(CsvExportPlugin):
             "late_submission_penalty": penalty,
             "score": max(0.0, submission.score - penalty),
         }
+
+    def _autograded(self, assignment: str, student: str) -> bool:
+        """Whether the newest attempt was graded: nbgrader removes what a failed one leaves."""
+        course_directory = CourseDirectory(config=self.config)
+        step = course_directory.autograded_directory
+        return Path(course_directory.format_path(step, student, assignment)).exists()
 
 
 def harmless(value: Any) -> str:

@@ -84,14 +84,14 @@ class Lesson:
             "do": "set up",
             "sources": sources,
             "root": str(self.entry.root),
-            "ahead": ["", self.secret.hex()] if self.ahead else [],
             "limits": asdict(self.settings.limits),
             "report": asdict(self.report) if self.report else None,
         }
         self._servers = {role: Server(role, self.entry.root) for role in ("student", "examiner")}
         try:
-            for server in self._servers.values():
-                server.begin(order)
+            self._servers["student"].begin(order)
+            ahead = ["", self.secret.hex()] if self.ahead else []
+            self._servers["examiner"].begin(order | {"ahead": ahead})
             for server in self._servers.values():
                 server.ready(self.entry.name)
         except BaseException:
@@ -348,7 +348,8 @@ class Run:
                     self._start_student(examiner, order["first"])
                 case "end student":
                     patience = DYING if order["dying"] else 0.0
-                    examiner.send({"why": self._end_student(patience)})
+                    why = self._end_student(patience)
+                    examiner.send({"why": why, "slow": why == _too_much_time(self.settings)})
                 case "finish":
                     return list(order["outcomes"])
         raise ControlClosed("the examiner does not come to an end")
@@ -380,13 +381,17 @@ class Run:
             os.kill(self.student, signal.SIGKILL)
 
 
+def _too_much_time(settings: Settings) -> str:
+    return f"it used more than {settings.limits.cpu_seconds} s of processor time"
+
+
 def _words(status: int, settings: Settings) -> str:
     """What a wait status means, for the student."""
     if os.WIFEXITED(status):
         return f"the process ended itself (exit status {os.WEXITSTATUS(status)})"
     number = os.WTERMSIG(status)
     known = {
-        signal.SIGXCPU: f"it used more than {settings.limits.cpu_seconds} s of processor time",
+        signal.SIGXCPU: _too_much_time(settings),
         signal.SIGSEGV: "Python itself crashed (segmentation fault)",
         signal.SIGKILL: "the process was ended",
     }

@@ -202,11 +202,12 @@ class Session:
     def _fetch(self, names: list[str]) -> dict[str, Any]:
         """What the student's process now holds under the exercise's names."""
         try:
-            answer = self._exchange(["fetch", names], self._until(self.times["call_seconds"]), "")
+            late = "the process did not say in time what it holds"
+            answer = self._exchange(["fetch", names], self._until(self.times["call_seconds"]), late)
             told = wire.decode(answer, refs=frozenset({"object"}))
             return {name: self._fetched(name, told[name]) for name in names}
         except StudentGone as gone:
-            return dict.fromkeys(names, Absent(str(gone.raised), "error"))
+            return dict.fromkeys(names, Absent(f"{gone.raised}.", _status(gone.raised)))
         except (wire.WireError, LookupError, TypeError, ValueError) as error:
             return dict.fromkeys(names, Absent(f"The process answers nonsense: {error}", "error"))
 
@@ -223,8 +224,9 @@ class Session:
     def _absent(self, name: str) -> Absent:
         for bound, raised in reversed(self.stopped):
             if name in bound:
-                status = "timeout" if raised.kind == TIME_LIMIT else "error"
-                return Absent(f"The cell that defines it stops with {raised}.", status)
+                how = "did not end" if raised.kind in (TIME_LIMIT, DIED) else "stops with"
+                told = f"The cell that defines it {how}: {raised}."
+                return Absent(told.replace("with:", "with"), _status(raised))
         return Absent()
 
     # --- calls --------------------------------------------------------------------------------
@@ -297,7 +299,7 @@ class Session:
         self.student.channel.close()
         self.student = None
         told = self.control.ask({"do": "end student", "dying": raised is None})
-        return StudentGone(raised or Raised(DIED, told["why"]))
+        return StudentGone(raised or Raised(TIME_LIMIT if told["slow"] else DIED, told["why"]))
 
     def _alive(self) -> Student:
         """The student's process, started anew if it is gone, with its cells replayed."""
@@ -325,6 +327,10 @@ class Session:
             except StudentGone:
                 self.replayable.remove(source)
                 return
+
+
+def _status(raised: Raised) -> str:
+    return "timeout" if raised.kind == TIME_LIMIT else "error"
 
 
 def _outcome(raised: Raised) -> bytes:

@@ -8,6 +8,10 @@ from typing import Any
 from grader.errors import CourseError
 from grader.examiner.jail import Level, Limits, Report
 
+NONE_THE_LESS = {
+    Level.PARTIAL: "To run none the less: --jail partial.",
+    Level.NONE: "To run none the less: --unsandboxed.",
+}
 ORDER = (Level.NONE, Level.PARTIAL, Level.FULL)
 
 
@@ -41,5 +45,5 @@ class Settings:
 def admit(report: Report, least: Level) -> Report:
     """The report itself, if the jail works at least at this level; else a CourseError."""
     if ORDER.index(report.level) < ORDER.index(least):
-        raise CourseError(report.sentence)
+        raise CourseError(f"{report.sentence} {NONE_THE_LESS[report.level]}")
     return report

@@ -69,14 +69,7 @@ class Report:
         }
         works = ", ".join(name for name, there in parts.items() if there)
         first = f"Jail: {self.level} ({works})." if works else f"Jail: {self.level}."
-        return " ".join((first, *self.missing, *NONE_THE_LESS[self.level]))
-
-
-NONE_THE_LESS = {
-    Level.FULL: (),
-    Level.PARTIAL: ("To run none the less: --jail partial.",),
-    Level.NONE: ("To run none the less: --unsandboxed.",),
-}
+        return " ".join((first, *self.missing))
 
 
 # --- what works here --------------------------------------------------------------------------

@@ -157,7 +157,9 @@ WRITERS = {
     ),
     "folders": "for n in range(10**6):\n    os.mkdir(f'{n}')\n",
     "a deep nest": "for n in range(3000):\n    os.mkdir('d'); os.chdir('d')\n",
-    "a deep nest of long names": "d = 'd' * 250\nfor n in range(99):\n    os.mkdir(d); os.chdir(d)\n",
+    "a deep nest of long names": (
+        "d = 'd' * 250\nfor n in range(99):\n    os.mkdir(d); os.chdir(d)\n"
+    ),
 }
 
 
