@@ -49,16 +49,16 @@ def test_the_untouched_notebook_has_none_and_says_not_written(checked):
     assert set(failing(untouched).values()) == {"not_written"}
 
 
-# What each well-known mistake costs, by the mechanism it breaks.
+# What each sample student's mistake costs, by the mechanism that it breaks; s02 is untouched.
 MISTAKES = {
-    "s01": set(),
-    "s03": {"softmax_list-large", "softmax-large", "softmax-low"},
-    "s04": {"softmax-values", "softmax-axis"},
-    "s05": {"softmax_list-masked", "softmax-masked"},
-    "s06": {"softmax-precision", "softmax-unchanged"},
-    "s07": {"softmax-dtype"},
-    "s08": set(),
-    "s09": set(),
+    "s01": set(),  # all right
+    "s03": {"softmax_list-large", "softmax-large", "softmax-low"},  # no maximum subtracted
+    "s04": {"softmax-values", "softmax-axis"},  # first axis
+    "s05": {"softmax_list-masked", "softmax-masked"},  # NaN for a masked row
+    "s06": {"softmax-precision", "softmax-unchanged"},  # in place, so in float16 too
+    "s07": {"softmax-dtype"},  # float64 out
+    "s08": set(),  # of two answer cells the last counts
+    "s09": set(),  # right, though it warns and prints
 }
 
 

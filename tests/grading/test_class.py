@@ -8,26 +8,22 @@ import shutil
 import pytest
 
 from grader import course
+from grader import notebook as nb
+from grader.lesson import Kind, grade_id, kind, points
 from tests.course_copy import changes, make_repository, run_cli
+from tests.grading.test_check import MISTAKES
 
-FULL = sum(
-    cell["max_points"]
-    for cell in json.loads(course.lesson("01-softmax").released.read_text("utf-8"))["cells"]
-    for cell in [{"max_points": cell["metadata"].get("nbgrader", {}).get("points", 0)}]
-)
-BY_HAND = 2
-AUTOMATIC = FULL - BY_HAND
-# From what each sample does and from the points of the cells that ask for it; not from a run.
+LESSON = course.lesson("01-softmax")
+WORTH = {
+    grade_id(cell): points(cell)
+    for cell in nb.read(LESSON.released).cells
+    if kind(cell) in (Kind.GRADED, Kind.WRITTEN)
+}
+FULL = sum(WORTH.values())
+AUTOMATIC = FULL - WORTH["why-the-maximum"]
 POINTS = {
-    "s01": AUTOMATIC,  # all right
-    "s02": 0,  # untouched
-    "s03": AUTOMATIC - 2 - 2 - 1,  # no maximum subtracted: list large, large, low
-    "s04": AUTOMATIC - 2 - 2,  # first axis: values, axis
-    "s05": AUTOMATIC - 1 - 2,  # NaN for a masked row: list masked, masked
-    "s06": AUTOMATIC - 1 - 1,  # in place: unchanged, and float16 differences: precision
-    "s07": AUTOMATIC - 1,  # float64 out: dtype
-    "s08": AUTOMATIC,  # the last of two answer cells counts
-    "s09": AUTOMATIC,  # right, though it warns and prints
+    student: 0 if student == "s02" else AUTOMATIC - sum(WORTH[cell] for cell in lost)
+    for student, lost in {**MISTAKES, "s02": ()}.items()
 }
 
 
@@ -130,7 +126,7 @@ def test_grading_twice_gives_the_same(graded_twice):
 def test_a_broken_notebook_is_not_graded_and_stops_nobody(graded_twice):
     told = {each["student"]: each for each in graded_twice[0][0]["students"]}
     assert told["s01"]["points"] == AUTOMATIC
-    assert told["s07"]["points"] == AUTOMATIC - 1
+    assert told["s07"]["points"] == POINTS["s07"]
     assert told["s10"]["status"] == "not_graded"
     assert told["s10"]["reason"]
 
