@@ -66,7 +66,8 @@ c.Examine.secret_file = f"{CLASS}/secret"
 
 # Times of day in a notebook would make every execution a change.
 c.NotebookClient.record_timing = False
-c.ExecutePreprocessor.record_timing = False
+# A cell that prints twice may else give one output or two, as the wind blows.
+c.NotebookClient.coalesce_streams = True
 c.Execute.timeout = 180
 # The kernel's own warnings would stand among the lines of build and grade.
 c.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", "--IPKernelApp.log_level=40"]

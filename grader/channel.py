@@ -39,6 +39,7 @@ class Channel:
         self._read_fd = read_fd
         self._write_fd = write_fd
         self._broken = False
+        self._unread = bytearray()
         for fd in {read_fd, write_fd}:
             os.set_blocking(fd, False)
 
@@ -47,9 +48,10 @@ class Channel:
         with self._in_step():
             rest = memoryview(LENGTH.pack(len(message)) + message)
             while rest:
-                _wait(self._write_fd, select.POLLOUT, deadline)
-                with contextlib.suppress(BlockingIOError):
+                try:
                     rest = rest[os.write(self._write_fd, rest) :]
+                except BlockingIOError:
+                    _wait(self._write_fd, select.POLLOUT, deadline)
 
     def receive(self, limit: int, deadline: float | None) -> bytes:
         """The next message, of at most `limit` bytes.
@@ -70,15 +72,17 @@ class Channel:
         self._broken = True
 
     def _read(self, length: int, deadline: float | None) -> bytes:
-        taken = bytearray()
-        while len(taken) < length:
+        """Exactly `length` bytes; what comes beyond them is kept, at most CHUNK of it."""
+        while len(self._unread) < length:
             _wait(self._read_fd, select.POLLIN, deadline)
             with contextlib.suppress(BlockingIOError):
-                chunk = os.read(self._read_fd, min(length - len(taken), CHUNK))
+                chunk = os.read(self._read_fd, CHUNK)
                 if not chunk:
                     raise ChannelClosed("the other side closed the channel")
-                taken += chunk
-        return bytes(taken)
+                self._unread += chunk
+        taken = bytes(self._unread[:length])
+        del self._unread[:length]
+        return taken
 
     @contextlib.contextmanager
     def _in_step(self) -> Iterator[None]:

@@ -117,7 +117,26 @@ def _summary(cells: list[CellResult]) -> Text:
     return line.append("  " + "; ".join(words))
 
 
-def show_progress(results: list[Result], root: Path = course.ROOT) -> None:
+def show_replay(result: Result, name: str) -> None:
+    """Print one graded cell: the failing call, both answers, and by what they were made."""
+    found = [cell for cell in result.cells if cell.grade_id == name]
+    if not found:
+        known = ", ".join(cell.grade_id for cell in result.cells)
+        raise CourseError(f"{result.lesson} has no graded cell {name!r}. It has: {known}.")
+    term.out.print(Text(found[0].message or f"{name} {found[0].status}: there is no failing call."))
+    told = ", ".join(f"{what} {value}" for what, value in result.provenance.items())
+    term.out.print(Text(f"\nMade by: {told}."))
+
+
+def show_all(results: list[Result]) -> None:
+    """Print every lesson, then how far the student is, then how the code was run."""
+    for result in results:
+        show(result)
+    _show_progress(results)
+    term.out.print(Text(jail.probe().sentence))
+
+
+def _show_progress(results: list[Result], root: Path = course.ROOT) -> None:
     """Print how far the student is in the whole course."""
     entries = course.lessons(root)
     passed = {result.lesson for result in results if result.status is Status.PASSED}

@@ -10,6 +10,7 @@ import typer
 
 from grader import term
 from grader.errors import CourseError
+from grader.examiner.jail import Level
 
 app = typer.Typer(
     help="Attention from scratch: build the lessons, check and grade notebooks.",
@@ -72,6 +73,9 @@ def build(
 def check(
     notebooks: Annotated[list[Path] | None, typer.Argument(help="Those in work/ if none.")] = None,
     as_json: AsJson = False,
+    replay: Annotated[
+        str, typer.Option(help="Show this graded cell alone: its failing call and both answers.")
+    ] = "",
 ) -> None:
     """Grade notebooks as their student wants it: points, what is wrong, how far you are."""
     from grader import check as room
@@ -85,11 +89,11 @@ def check(
                 unread.append(str(error))
     if as_json:
         typer.echo(json.dumps([result.as_json() for result in results], indent=2))
-    else:
+    elif replay:
         for result in results:
-            room.show(result)
-        if results:
-            room.show_progress(results)
+            room.show_replay(result, replay)
+    elif results:
+        room.show_all(results)
     for reason in unread:
         term.err.print(reason, markup=False)
     if unread:
@@ -105,16 +109,66 @@ def grade(
         Path | None, typer.Option("--from", help="Folder of STUDENT/LESSON/LESSON.ipynb.")
     ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Grade the sample class.")] = False,
+    least: Annotated[
+        Level, typer.Option("--jail", help="The least of the jail that must work.")
+    ] = Level.FULL,
+    unsandboxed: Annotated[
+        bool, typer.Option("--unsandboxed", help="Grade even where nothing of the jail works.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Grade a class: release, grading, gradebook, feedback, export, and one table."""
     from grader.classroom import grade as room
 
-    report = room.grade_sample(lesson) if sample else room.grade(lesson, submissions)
+    least = Level.NONE if unsandboxed else least
+    report = room.grade_sample(lesson) if sample else room.grade(lesson, submissions, least)
     if as_json:
         typer.echo(json.dumps(report.as_json(), indent=2))
     else:
         report.show()
+
+
+@app.command()
+def mutants(
+    bank: Annotated[
+        Path | None, typer.Option(help="Folder with wrong/ and right/; else what is built in.")
+    ] = None,
+    as_json: AsJson = False,
+    table: Annotated[bool, typer.Option("--table", help="Write docs/kill-table.md.")] = False,
+) -> None:
+    """Test the tests: every wrong implementation must lose points, every right one none."""
+    from grader import kill_table
+    from grader import mutants as room
+
+    if table:
+        term.out.print(f"wrote {kill_table.write()}")
+        return
+    report = room.of_bank(bank) if bank else room.of_misconceptions()
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        room.show(report)
+    if not report.passes:
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say what of the grader works on this machine, and what to do about the rest."""
+    from grader import doctor as room
+    from grader.examiner import jail
+
+    findings = room.examine()
+    if as_json:
+        typer.echo(json.dumps(room.as_json(findings, jail.probe()), indent=2))
+    else:
+        for finding in findings:
+            term.out.print(f"{'✓' if finding.works else '✗'} {finding.what:<20} {finding.seen}")
+            if not finding.works:
+                term.out.print(f"  {finding.remedy}")
+        term.out.print(jail.probe().sentence, markup=False)
+    if not all(finding.works for finding in findings):
+        raise typer.Exit(1)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 BLUE, ORANGE, GREY, DARK = "#006BA4", "#C85200", "#8A8A8A", "#333333"
+LINES = ((BLUE, "-"), (ORANGE, "--"), ("#595959", "-."), ("#898989", ":"))
 NUMBERS_UP_TO = 64
 STYLE: dict[str, Any] = {
     "figure.facecolor": "white",
@@ -32,6 +33,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "image.cmap": "cividis",
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.wspace": 0.06,
 }
 
 
@@ -57,7 +59,7 @@ def heat_map(
     top: float = 1.0,
 ) -> None:
     """Draw `values` (rows, columns) with its numbers; cells where `hidden` is True are hatched."""
-    axes.imshow(values, vmin=0.0, vmax=top, aspect="equal")
+    image = axes.imshow(values, vmin=0.0, vmax=top, aspect="equal")
     axes.set(title=title, xlabel=columns, ylabel=rows)
     axes.set_xticks(range(values.shape[1]))
     axes.set_yticks(range(values.shape[0]))
@@ -67,17 +69,34 @@ def heat_map(
             corner = (column - 0.5, row - 0.5)
             axes.add_patch(Rectangle(corner, 1, 1, fc="white", ec=GREY, hatch="///", lw=0))
         elif values.size <= NUMBERS_UP_TO:
-            colour = "black" if value > 0.55 * top else "white"
+            colour = _ink(image.to_rgba(value))
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
 
 
+def _ink(ground: Sequence[float] | np.ndarray) -> str:
+    """Black or white, whichever is easier to read on the colour `ground` (WCAG's luminance)."""
+    linear = [((part + 0.055) / 1.055) ** 2.4 for part in ground[:3]]
+    return "black" if np.dot([0.2126, 0.7152, 0.0722], linear) > 0.18 else "white"
+
+
 def bars(axes: Axes, values: Sequence[float], title: str, colour: str = BLUE) -> None:
-    """Draw `values` as bars, each with its number above it."""
+    """Draw `values` as bars, each with its number above it (below it, if negative)."""
     drawn = axes.bar(range(len(values)), values, color=colour, width=0.65)
-    axes.bar_label(drawn, [f"{value:.3g}" for value in values], padding=2)
-    axes.set(title=title, xlabel="position")
+    axes.bar_label(drawn, [_told(value) for value in values], padding=2)
+    axes.set(title=title, xlabel="candidate")
     axes.set_xticks(range(len(values)))
     axes.margins(y=0.18)
+
+
+def weight_bars(axes: Axes, weights: Sequence[float], title: str, colour: str = BLUE) -> None:
+    """Draw `weights` as bars on an axis from 0 to 1."""
+    bars(axes, weights, title, colour)
+    axes.set_ylim(0, 1.15)
+    axes.set_yticks(np.linspace(0, 1, 6))
+
+
+def _told(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")
 
 
 # --- 01 softmax -------------------------------------------------------------------------------
@@ -85,26 +104,23 @@ def bars(axes: Axes, values: Sequence[float], title: str, colour: str = BLUE) ->
 
 def softmax_steps(scores: Sequence[float]) -> None:
     """The three stages of a softmax side by side: scores, exponentials, weights."""
-    exponentials = np.exp(np.asarray(scores) - max(scores))
+    exponentials = np.exp(np.asarray(scores))
     with drawing(3, (9.0, 2.8)) as (_, axes):
         bars(axes[0], scores, "scores", GREY)
         axes[0].axhline(0, color=DARK, lw=0.8)
-        bars(axes[1], list(exponentials), "exp(score − maximum)", ORANGE)
-        bars(axes[2], list(exponentials / exponentials.sum()), "weights: divided by their sum")
-        axes[1].set_ylim(0, 1.2)
-        axes[2].set_ylim(0, 1.2)
+        bars(axes[1], list(exponentials), "exponentials: exp(score)", ORANGE)
+        weights = list(exponentials / exponentials.sum())
+        weight_bars(axes[2], weights, "weights: divided by their sum")
 
 
 def times_ten(scores: Sequence[float], guess: str | None) -> None:
     """The weights of `scores` and of ten times `scores`, beside the student's guess."""
     small, big = (_weights(np.asarray(scores) * factor) for factor in (1, 10))
     with drawing(2, (7.5, 2.8)) as (_, axes):
-        bars(axes[0], list(small), "weights of the scores")
-        bars(axes[1], list(big), "weights of 10 × the scores", ORANGE)
-        for each in axes:
-            each.set_ylim(0, 1.2)
-    print(f"Your guess: {guess or '(none)'}.")
-    print(f"Measured: the largest weight goes from {small.max():.2f} to {big.max():.4f}.")
+        weight_bars(axes[0], list(small), "weights of the scores")
+        weight_bars(axes[1], list(big), "weights of 10 × the scores", ORANGE)
+    print(f"your guess: {guess or '(none)'}")
+    print(f"measured:   sharper, the largest weight goes from {small.max():.2f} to {big.max():.2f}")
 
 
 def _weights(scores: np.ndarray) -> np.ndarray:
@@ -113,37 +129,46 @@ def _weights(scores: np.ndarray) -> np.ndarray:
 
 
 def both_axes(scores: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> None:
-    """A table of scores with the softmax along keys and along queries; sums at the side."""
-    with drawing(3, (9.5, 3.2)) as (_, axes):
+    """A table of scores with the softmax along keys and along queries, and the sums of both."""
+    with drawing(3, (10.0, 3.4)) as (_, axes):
         heat_map(axes[0], scores, "scores", top=float(scores.max()))
         heat_map(axes[1], right, "along the keys (axis=-1)")
         heat_map(axes[2], wrong, "along the queries (axis=0)")
         for each, weights in zip(axes[1:], (right, wrong), strict=True):
-            for row, total in enumerate(weights.sum(axis=1)):
-                each.text(weights.shape[1] - 0.4, row, f"Σ {total:.2f}", va="center")
+            _add_sums(each, weights)
+
+
+def _add_sums(axes: Axes, weights: np.ndarray) -> None:
+    """Write the sum of each row at its right, and of each column below it."""
+    for row, total in enumerate(weights.sum(axis=1)):
+        axes.text(weights.shape[1] - 0.4, row, f"Σ {total:.2f}", va="center")
+    columns = [f"{column}\nΣ {total:.2f}" for column, total in enumerate(weights.sum(axis=0))]
+    axes.set_xticks(range(len(columns)), columns)
 
 
 def running_sums(narrow: np.ndarray, wide: np.ndarray) -> None:
     """Two running sums of ones against the number of terms."""
     terms = np.arange(1, len(narrow) + 1)
     with drawing(size=(6.0, 3.0)) as (_, axes):
-        axes.plot(terms, wide, color=BLUE, label="float32")
-        axes.plot(terms, narrow, color=ORANGE, lw=2.2, ls="--", label="float16")
+        axes.plot(terms, wide, color=BLUE)
+        axes.plot(terms, narrow, color=ORANGE, lw=2.2, ls="--")
         axes.set(xlabel="ones added so far", ylabel="running sum", title="Adding ones, one by one")
-        axes.legend(loc="upper left")
+        for sums, name in ((wide, "float32"), (narrow, "float16")):
+            axes.text(terms[-1] * 1.01, sums[-1], f"{name}: {sums[-1]:.0f}", va="center")
 
 
 def weights_against_temperature(
     temperatures: np.ndarray, weights: np.ndarray, scores: Sequence[float]
 ) -> None:
-    """Lines of `weights` (temperatures, positions) over a logarithmic axis of temperature."""
+    """Lines of `weights` (temperatures, candidates) over a logarithmic axis of temperature."""
     with drawing(size=(6.4, 3.4)) as (_, axes):
-        styles = ("-", "--", "-.", ":")
         for column, score in enumerate(scores):
-            line = styles[column % len(styles)]
-            axes.plot(temperatures, weights[:, column], ls=line, lw=2, label=f"score {score:g}")
+            colour, style = LINES[column % len(LINES)]
+            label = f"score {_told(score)}"
+            axes.plot(temperatures, weights[:, column], color=colour, ls=style, lw=2, label=label)
         axes.axhline(1 / len(scores), color=GREY, lw=0.8)
         axes.text(temperatures[0], 1 / len(scores), "all equal", va="bottom", color=DARK)
         axes.set(xscale="log", ylim=(-0.02, 1.05), xlabel="temperature", ylabel="weight")
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set_title("Weights of the same scores, divided by a temperature")
         axes.legend(loc="upper right")

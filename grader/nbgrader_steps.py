@@ -33,7 +33,7 @@ def run(converter: type[BaseConverter], config: Config, lesson: str, **traits: A
     `traits` are set on the converter (`force` …); `student` is whose submission it is.
     Raises CourseError with the last line of nbgrader's own error.
     """
-    _find_own_commands()
+    _find_own(Path(config.CourseDirectory.root))
     student = traits.pop("student", ".")
     course = CourseDirectory(config=config, assignment_id=lesson, student_id=student)
     step = converter(coursedir=course, config=config)
@@ -50,11 +50,16 @@ def run(converter: type[BaseConverter], config: Config, lesson: str, **traits: A
     return log
 
 
-def _find_own_commands() -> None:
-    """Put this environment's commands on PATH: nbgrader starts alembic by its bare name."""
-    own = str(Path(sys.executable).parent)
-    if own not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([own, os.environ.get("PATH", "")])
+def _find_own(root: Path) -> None:
+    """Make the processes that nbgrader starts find this environment and this course.
+
+    It starts alembic by its bare name, and kernels in another folder: without the root they could
+    import the grader of another checkout.
+    """
+    for variable, folder in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", root)):
+        known = os.environ.get(variable, "").split(os.pathsep)
+        if str(folder) not in known:
+            os.environ[variable] = os.pathsep.join([str(folder), *filter(None, known)])
 
 
 def _reason(log: str) -> str:

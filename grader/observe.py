@@ -23,6 +23,7 @@ from grader.wire import Ref, WireError
 MESSAGE_LIMIT = 2000
 PRINT_LIMIT = 10_000
 WARNINGS_KEPT = 20
+REFS = frozenset({"object", "function"})  # what may come to the student's side
 TIME_LIMIT = "time limit"  # kinds of Raised that no exception has: a class has no space in it
 DIED = "process died"
 CALLBACK_BUDGET = 10_000
@@ -75,7 +76,7 @@ class Place(Protocol):
     def perform(
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
     ) -> tuple[bytes, int | None]:
-        """Do `target` with the encoded arguments; the encoded outcome and the peak in bytes."""
+        """Do what the encoded request asks of `target`; the outcome, encoded, and the peak."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def observe(function: Any, /, *args: Any, memory: bool = False, **kwargs: Any) -
     """
     subject = function if isinstance(function, Subject) else HERE.subject(function)
     lent = _Lent()
-    request = wire.encode([list(args), kwargs], refer=lent.refer)
+    request = wire.encode(["call", list(subject.target), list(args), kwargs], refer=lent.refer)
     try:
         reply, peak = subject.place.perform(subject.target, request, lent.call_back, memory)
     finally:
@@ -256,7 +257,7 @@ class Stage:
         return reply, measured[0] if measured else None
 
     def _arguments(self, request: bytes, loan: "_Loan") -> list[Any]:
-        decoded = wire.decode(request, refs=frozenset({"object", "function"}), generators=True)
+        _, _, *decoded = wire.decode(request, REFS, generators=True)
 
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":
@@ -290,10 +291,10 @@ class Stage:
         changed: list[int | str],
         printed: str,
     ) -> bytes:
-        told = [_warning_text(w) for w in warned]
-        rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, printed]
+        told = [clean(_warning_text(w)) for w in warned]
+        rest = [list(dict.fromkeys(told))[:WARNINGS_KEPT], changed, clean(printed, PRINT_LIMIT)]
         try:
-            raised = [error.kind, error.message, error.where] if error else None
+            raised = list(map(clean, (error.kind, error.message, error.where))) if error else None
             return wire.encode([value, raised, *rest], refer=self.refer)
         except WireError as refused:
             return wire.encode(

@@ -35,7 +35,9 @@ class CellResult:
 
     @property
     def few_words(self) -> str:
-        """The title of the message, without the exercise: `sums are not 1`."""
+        """The name of the mistake, else the title of the message: `first axis`, `returns NaN`."""
+        if self.misconception:
+            return self.misconception
         if self.status is Status.NOT_WRITTEN:
             return "not written yet"
         first = self.message.partition("\n")[0].removeprefix("✗ ")

@@ -14,6 +14,11 @@ def generator(name: str) -> np.random.Generator:
     return np.random.default_rng(list(hashlib.sha256(name.encode() + _secret).digest()))
 
 
+def secret() -> bytes:
+    """What is folded in now."""
+    return _secret
+
+
 def fold_in(secret: bytes) -> None:
     """Make every later `generator` depend on `secret`; b"" gives the public numbers again."""
     global _secret

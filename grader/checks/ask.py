@@ -2,18 +2,23 @@
 
 Says what happened and on which input; which lesson it is about is the caller's business."""
 
+import re
 import reprlib
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any, NoReturn
 
 import numpy as np
 
-from grader.observe import DIED, TIME_LIMIT, Absent, Handle, Observed, is_callable, observe
+from grader.observe import DIED, TIME_LIMIT, Absent, Handle, NotData, Observed, is_callable, observe
 
 WIDTH = 78
+BESIDE_LABEL = WIDTH - 12
 LARGEST_SHOWN = 24
+LONGEST_LIST = 290
 MOST_AXES_SHOWN = 4
 
 
@@ -29,7 +34,8 @@ class CheckFailed(AssertionError):
 
     def _render_traceback_(self) -> list[str]:
         first, _, rest = str(self).partition("\n")
-        return [f"\x1b[1;31m{first}\x1b[0m", *rest.split("\n")] if rest else [first]
+        # Bold only: red on the dark theme's red ground cannot be read.
+        return [f"\x1b[1m{first}\x1b[0m", *rest.split("\n")] if rest else [first]
 
 
 class NotWritten(CheckFailed, NotImplementedError):
@@ -42,6 +48,29 @@ class TooSlow(CheckFailed):
     """The student's code ran into a time limit."""
 
     status = "timeout"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a check asks: the arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+_recorders: list[list[Probe]] = []
+
+
+@contextmanager
+def recording() -> Iterator[list[Probe]]:
+    """Collect what is asked in the block; nothing is printed meanwhile."""
+    asked: list[Probe] = []
+    _recorders.append(asked)
+    try:
+        with redirect_stdout(StringIO()):
+            yield asked
+    finally:
+        _recorders.remove(asked)
 
 
 @dataclass(frozen=True)
@@ -70,6 +99,8 @@ def asking(exercise: str) -> "Callable[..., Answer]":
     def ask(function: Any, *args: Any, note: str = "", **kwargs: Any) -> Answer:
         if not is_callable(function):
             _refuse_absent(exercise, function)
+        for asked in _recorders:
+            asked.append(Probe(args, kwargs))
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, **kwargs))
         answer.refuse_error()
@@ -111,18 +142,29 @@ class Answer:
             text = "\n".join([f"✗ {self.exercise}: too slow", *labelled("call", self.call)])
             raise TooSlow("too slow", f"{text}\n\n{error.message}")
         if error.kind == DIED:
-            self.fail("stops Python", f"The call does not come back: {error}.", show_value=False)
-        self.fail(error.kind, f"The call stops with {error}.", show_value=False)
+            self._fail("stops Python", ["", *_wrapped(f"The call does not come back: {error}.")])
+        if error.kind == NotData.__name__:
+            message = error.message[:1].upper() + error.message[1:]
+            self._fail("cannot be read", ["", *_wrapped(f"{message}.")])
+        told = f"{error.kind}: {error.message}" if error.message else error.kind
+        lines = labelled("raised", "\n".join(_wrapped(told, BESIDE_LABEL)))
+        if error.where:
+            lines += labelled("at", _place(error.where))
+        self._fail(error.kind, lines)
 
-    def fail(self, title: str, why: str, expected: Any = None, show_value: bool = True) -> NoReturn:
+    def fail(self, title: str, why: str, expected: Any = None) -> NoReturn:
         """Raise CheckFailed: title, call, returned, expected, why, what was warned and printed."""
-        lines = [f"✗ {self.exercise}: {title}", *labelled("call", self.call)]
-        if show_value:
-            lines += labelled("returned", shown(self.value))
+        returned, wanted = shown_apart(self.value, expected)
+        lines = labelled("returned", returned)
         if expected is not None:
-            lines += labelled("expected", shown(expected))
-        lines += ["", *textwrap.wrap(why, WIDTH)]
-        lines += [f"NumPy warned: {w.partition(': ')[2]}." for w in self.seen.warnings[:2]]
+            lines += labelled("expected", wanted)
+        self._fail(title, [*lines, "", *_wrapped(why)])
+
+    def _fail(self, title: str, told: list[str]) -> NoReturn:
+        lines = [f"✗ {self.exercise}: {title}", *labelled("call", self.call), *told]
+        for warning in self.seen.warnings[:2]:
+            text = textwrap.shorten(warning.partition(": ")[2], 200, placeholder=" …")
+            lines += _wrapped(f"NumPy warned: {text.rstrip('.')}.")
         if self.seen.printed.strip():
             lines += labelled("printed", _last_lines(self.seen.printed))
         raise CheckFailed(title, "\n".join(lines))
@@ -136,7 +178,8 @@ class Answer:
         """Demand a real array of this shape, and return it in float64."""
         value = self.value
         if not isinstance(value, np.ndarray):
-            self.fail(f"returns {kind_of(value)}", f"It must return an array of shape {shape}.")
+            why = f"It must return an array of shape {shape}.{_without_return(value)}"
+            self.fail(f"returns {kind_of(value)}", why)
         if value.shape != shape:
             why = f"The result has shape {value.shape}; it must have shape {shape}."
             self.fail("wrong shape", why)
@@ -146,9 +189,10 @@ class Answer:
         """Demand a list of `length` floats, and return it as a float64 array."""
         value = self.value
         if not isinstance(value, list):
-            self.fail(f"returns {kind_of(value)}", f"It must return a list of {length} floats.")
+            why = f"It must return a list of {length} floats.{_without_return(value)}"
+            self.fail(f"returns {kind_of(value)}", why)
         if len(value) != length:
-            why = f"The list holds {len(value)} items; one weight for each score makes {length}."
+            why = f"One weight for each score makes {length}; the list holds {len(value)}."
             self.fail("wrong length", why)
         odd = [item for item in value if not is_real(item)]
         if odd:
@@ -179,8 +223,8 @@ class Answer:
         self.demand(
             not changed,
             "changes its argument",
-            "After the call the caller's own data holds something else than before. "
-            "Who computes with it afterwards gets wrong results and does not see why.",
+            "The call has overwritten the caller's own data. Whatever is computed from it "
+            "afterwards is wrong, and nothing says so.",
         )
 
 
@@ -197,10 +241,10 @@ def passed(what: str, *answers: Answer) -> None:
 
 
 def is_real(value: Any) -> bool:
-    """Whether `value` is one real number: a float, or a 0-d array of floats."""
+    """Whether `value` is one real number: a float, an integer that equals one, a 0-d array."""
     if isinstance(value, np.ndarray):
-        return bool(value.shape == () and value.dtype.kind == "f")
-    return isinstance(value, float)
+        return bool(value.shape == () and value.dtype.kind in "fiu")
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def kind_of(value: Any) -> str:
@@ -208,6 +252,8 @@ def kind_of(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, Handle):
+        if value.type_name == "ndarray":
+            return "an array that does not hold numbers"
         return f"an object of type {value.type_name}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}" if value.ndim else "a single number"
@@ -222,27 +268,44 @@ def labelled(label: str, text: str) -> list[str]:
     return [f"  {label:<9} {first}", *((" " * 12 + line).rstrip() for line in rest if line)]
 
 
-def shown(value: Any) -> str:
-    """A value for reading: four digits, short, shape and dtype where they are not plain."""
+def shown_apart(value: Any, other: Any) -> tuple[str, str]:
+    """Both for reading, with as many digits as it takes to tell them apart."""
+    for digits in (4, 8, 17):
+        first, second = shown(value, digits), shown(other, digits)
+        if _numbers_in(first) != _numbers_in(second):
+            break
+    return first, second
+
+
+def _numbers_in(text: str) -> str:
+    return "".join(text.partition("  (")[0].split())
+
+
+def shown(value: Any, digits: int = 4) -> str:
+    """A value for reading: a few digits, short, shape and dtype where they are not plain."""
     if isinstance(value, Handle):
         return kind_of(value)
     if isinstance(value, float | np.floating):
-        return _number(float(value))
+        return f"{value:.{digits}g}"
     if isinstance(value, np.ndarray) and value.size:
-        text = _array_text(value)
+        text = _array_text(value, digits)
         return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
-    if isinstance(value, list) and all(isinstance(item, float) for item in value):
-        return "[" + ", ".join(_number(item) for item in value[:LARGEST_SHOWN]) + "]"
+    if isinstance(value, list):
+        whole = len(value) <= LARGEST_SHOWN
+        items = [shown(item, digits) for item in (value if whole else value[:3])]
+        text = ", ".join(items if whole else [*items, "…"])
+        text = textwrap.shorten(f"[{text}]", LONGEST_LIST, placeholder=" …")
+        return "\n".join(_wrapped(text, BESIDE_LABEL))
     return textwrap.shorten(_SHORT.repr(value), 200, placeholder=" …")
 
 
-def _array_text(array: np.ndarray) -> str:
+def _array_text(array: np.ndarray, digits: int = 4) -> str:
     """The numbers, or of a large array the first and last along each axis."""
     if array.size > LARGEST_SHOWN and array.ndim > MOST_AXES_SHOWN:
         return kind_of(array)  # six numbers along each of many axes are millions
     return np.array2string(
-        array, precision=4, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
-        separator=", ", formatter={"float_kind": lambda x: _number(float(x))},
+        array, suppress_small=False, threshold=LARGEST_SHOWN, max_line_width=64,
+        separator=", ", formatter={"float_kind": lambda x: shown(float(x), digits)},
     )  # fmt: skip
 
 
@@ -263,10 +326,6 @@ class _Short(reprlib.Repr):
 
 
 _SHORT = _Short()
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}"
 
 
 def call_text(exercise: str, args: tuple[Any, ...], kwargs: dict[str, Any], note: str) -> str:
@@ -295,6 +354,19 @@ def _array_source(array: np.ndarray) -> str:
         return f"np.full({array.shape}, {source_of(array.flat[0].item())}{dtype})"
     numbers = source_of(array.tolist()).replace("math.", "np.")
     return f"np.array({numbers}{dtype})"
+
+
+def _wrapped(text: str, width: int = WIDTH) -> list[str]:
+    return textwrap.wrap(text, width)
+
+
+def _place(where: str) -> str:
+    """Where it was raised, without the name Python gives to a comprehension or a lambda."""
+    return re.sub(r"^(line \d+) of <\w+>", r"\1", where)
+
+
+def _without_return(value: Any) -> str:
+    return " A function that ends without `return` gives back None." if value is None else ""
 
 
 def _last_lines(printed: str, count: int = 3) -> str:

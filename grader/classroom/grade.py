@@ -20,6 +20,8 @@ from grader.classroom import sample
 from grader.classroom.nbgrader_plugin import STAMP, CsvExport
 from grader.course import Lesson
 from grader.errors import CourseError
+from grader.examiner import jail
+from grader.examiner.settings import admit
 from grader.nbgrader_steps import course_config, run
 from grader.result import Result, Status
 
@@ -40,6 +42,7 @@ class ClassReport:
         return {
             "lesson": self.lesson,
             "folder": str(self.folder),
+            "jail": str(jail.probe().level),
             "students": [
                 {"student": student, **result.as_json()} for student, result in self.results.items()
             ],
@@ -48,6 +51,7 @@ class ClassReport:
     def show(self) -> None:
         """Print the table student × exercise, then where gradebook, feedback and CSV are."""
         term.out.print(_table(self.lesson, self.results))
+        term.out.print(Text(jail.probe().sentence))
         term.out.print(f"gradebook  {self.folder / 'gradebook.db'}", highlight=False)
         term.out.print(
             f"feedback   {self.folder / 'feedback'}/STUDENT/{self.lesson}/", highlight=False
@@ -62,19 +66,25 @@ def grade_sample(name: str, root: Path = course.ROOT) -> ClassReport:
     folder = root / SAMPLE_CLASS
     shutil.rmtree(folder, ignore_errors=True)
     sample.write_class(entry, folder / "submitted")
-    return _grade(entry, SAMPLE_CLASS)
+    return _grade(entry, SAMPLE_CLASS, jail.Level.NONE)
 
 
-def grade(name: str, submissions: Path | None, root: Path = course.ROOT) -> ClassReport:
+def grade(
+    name: str,
+    submissions: Path | None,
+    least: jail.Level = jail.Level.FULL,
+    root: Path = course.ROOT,
+) -> ClassReport:
     """Grade the class in class/submitted, after copying `submissions` there if it is given.
 
-    Raises CourseError when there is nothing to grade.
+    Raises CourseError when there is nothing to grade, or less of the jail works than `least`.
     """
     entry = course.lesson(name, root)
+    admit(jail.probe(), least)
     build.prepare(root)
     if submissions:
         _take_in(submissions, entry, root / "class" / "submitted")
-    return _grade(entry, "class")
+    return _grade(entry, "class", least)
 
 
 def _take_in(submissions: Path, entry: Lesson, folder: Path) -> None:
@@ -88,7 +98,7 @@ def _take_in(submissions: Path, entry: Lesson, folder: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _grade(entry: Lesson, class_folder: str) -> ClassReport:
+def _grade(entry: Lesson, class_folder: str, least: jail.Level) -> ClassReport:
     folder = entry.root / class_folder
     students = sorted(
         path.parents[1].name for path in folder.glob(f"submitted/*/{entry.name}/*.ipynb")
@@ -96,6 +106,7 @@ def _grade(entry: Lesson, class_folder: str) -> ClassReport:
     if not students:
         raise CourseError(f"There is nothing to grade in {folder / 'submitted'}.")
     config = class_config(entry.root, class_folder)
+    config.Examine.jail = str(least)
     run(GenerateAssignment, config, entry.name, force=True)
     results = {
         student: _grade_student(entry, config, student, folder)

@@ -152,7 +152,7 @@ class Examine(preprocessors.NbGraderPreprocessor):
         version = entry.released.stat().st_mtime_ns
         key = (name, version, settings, secret)
         if key not in self._ready:
-            ready = Lesson(entry, settings, report, secret)
+            ready = Lesson(entry, settings, report, secret, ahead=True)
             ready.__enter__()
             atexit.register(ready.__exit__)
             self._ready[key] = ready

@@ -39,6 +39,7 @@ ANSWERS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 NOT_REACHED = "the examiner's own process ended before the last graded cell; grade it once more"
 PUBLIC_SECRET = b"check"
 TICK = 0.05  # seconds between two looks at the student's process
+DYING = 0.5  # seconds that a process which closed its channel may take to die of what it died of
 GRACE = 10.0  # seconds beyond the notebook's own budget before its examiner is given up
 
 
@@ -46,7 +47,8 @@ class Lesson:
     """A lesson ready to grade; use it as `with Lesson(entry) as lesson: lesson.grade(answers)`.
 
     `report` says how much of the jail works (jail.probe()); None runs student code without one.
-    `secret` changes the random inputs of every check. Raises CourseError when the lesson's own
+    `secret` changes the random inputs of every check. `ahead` computes what can be known before
+    the first notebook, which pays when there are many. Raises CourseError when the lesson's own
     set-up fails.
     """
 
@@ -56,13 +58,15 @@ class Lesson:
         settings: Settings | None = None,
         report: jail.Report | None = None,
         secret: bytes = PUBLIC_SECRET,
+        ahead: bool = False,
     ) -> None:
         self.entry = entry
+        self.ahead = ahead
         self.settings = settings or Settings()
         self.report = report
         self.secret = secret
         self.released = nb.read(entry.released)
-        self._answers = _answer_names(nb.read(entry.solution))
+        self._answers = answer_names(nb.read(entry.solution))
         self._servers: dict[str, Server] = {}
 
     def __enter__(self) -> "Lesson":
@@ -80,6 +84,7 @@ class Lesson:
             "do": "set up",
             "sources": sources,
             "root": str(self.entry.root),
+            "ahead": ["", self.secret.hex()] if self.ahead else [],
             "limits": asdict(self.settings.limits),
             "report": asdict(self.report) if self.report else None,
         }
@@ -185,7 +190,7 @@ def _step(what: str, name: str, source: str, names: list[str]) -> dict[str, Any]
     return {"kind": what, "id": name, "source": source, "names": names}
 
 
-def _answer_names(solution: NotebookNode) -> dict[str, set[str]]:
+def answer_names(solution: NotebookNode) -> dict[str, set[str]]:
     """The names that each answer cell binds, read from the solved lesson."""
     return {
         grade_id(cell) or "": names_bound(cell.source)
@@ -268,9 +273,9 @@ class Server:
         end.close()
         return pid
 
-    def end(self, pid: int) -> int:
-        """End a child; its wait status."""
-        return int(self._control.ask({"do": "end", "pid": pid})["status"])
+    def end(self, pid: int, patience: float = 0.0) -> int:
+        """End a child, after so many seconds if it is dying by itself; its wait status."""
+        return int(self._control.ask({"do": "end", "pid": pid, "patience": patience})["status"])
 
     def stop(self) -> None:
         """Let the server end itself and its children."""
@@ -347,7 +352,8 @@ class Run:
                 case "start student":
                     self._start_student(examiner, order["first"])
                 case "end student":
-                    examiner.send({"why": self._end_student()})
+                    patience = DYING if order["dying"] else 0.0
+                    examiner.send({"why": self._end_student(patience)})
                 case "finish":
                     return list(order["outcomes"])
         raise ControlClosed("the examiner does not come to an end")
@@ -359,11 +365,11 @@ class Run:
         examiner.send({"pid": self.student}, (ours.end.fileno(),))
         ours.close()
 
-    def _end_student(self) -> str:
+    def _end_student(self, patience: float = 0.0) -> str:
         """End the student's process, empty its folder, and say in words what it died of."""
         if self.student is None:
             return ""
-        status = self.students.end(self.student)
+        status = self.students.end(self.student, patience)
         self.student = None
         with contextlib.suppress(OSError):
             scratch.empty(self.scratch)

@@ -1,13 +1,11 @@
-"""A stand-in for grader.checks in the student process: it can be imported and called, and does
-nothing. The real checks are never loaded there."""
+"""A stand-in for a module that a process shall not have: it can be imported and called, and does
+nothing. The checks in the student's process, the figures in the examiner's."""
 
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
-
-NAME = "grader.checks"
 
 
 class Inert(ModuleType):
@@ -22,15 +20,17 @@ class Inert(ModuleType):
 
 
 class Finder:
-    """Finds an inert module for grader.checks and whatever is imported from it."""
+    """Finds an inert module for one name and whatever is imported from it."""
 
-    @classmethod
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def find_spec(
-        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The import system asks this first."""
-        if name == NAME or name.startswith(NAME + "."):
-            return ModuleSpec(name, cls(), is_package=True)  # type: ignore[arg-type]
+        if name == self.name or name.startswith(self.name + "."):
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -41,6 +41,6 @@ class Finder:
         """There is nothing to run."""
 
 
-def install() -> None:
-    """Put the stand-in before everything else that finds modules."""
-    sys.meta_path.insert(0, Finder)
+def install(name: str) -> None:
+    """Put the stand-in for module `name` before everything else that finds modules."""
+    sys.meta_path.insert(0, Finder(name))

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from grader.examiner.control import Control, ControlClosed, close_all_but
 
 PR_SET_PDEATHSIG = 1
-GONE_SECONDS = 5.0
 
 
 class Role(Protocol):
@@ -37,7 +36,7 @@ def serve(role: Role, control: Control) -> None:
             for descriptor in descriptors:
                 os.close(descriptor)
     for pid in children:
-        _end(pid)
+        _end(pid, 0.0)
 
 
 def _obey(
@@ -60,7 +59,7 @@ def _obey(
             return {"pid": pid}
         case "end":
             children.discard(order["pid"])
-            return {"status": _end(order["pid"])}
+            return {"status": _end(order["pid"], order["patience"])}
     return {"error": f"{order['do']!r} is no order"}
 
 
@@ -76,9 +75,9 @@ def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
     os._exit(0)
 
 
-def _end(pid: int) -> int:
-    """Wait a moment for a child that is dying by itself, else kill it; its wait status."""
-    deadline = time.monotonic() + 0.05
+def _end(pid: int, patience: float) -> int:
+    """Give a child that is dying by itself so many seconds, else kill it; its wait status."""
+    deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:

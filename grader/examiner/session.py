@@ -14,10 +14,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from grader import seeds, wire
+from grader import ahead, seeds, wire
 from grader.channel import Channel, ChannelClosed, ChannelError, ChannelTimeout
-from grader.examiner import harmless
+from grader.examiner import harmless, inert
 from grader.examiner.control import Control, seconds_left
+from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
 from grader.lesson import names_in
 from grader.observe import (
     DIED,
@@ -34,6 +35,7 @@ from grader.observe import (
     texts,
 )
 
+FIGURES = "grader.figures"
 OBJECTS_A_PROCESS = 10**6
 PICTURES_A_CELL = 20
 PICTURE_TEXT = 20_000_000  # characters of all pictures of a notebook together, in base64
@@ -46,9 +48,13 @@ class ExaminerRole:
 
     def set_up(self, order: dict[str, Any]) -> None:
         """Run the instructor's set-up cells in the namespace of the graded cells."""
+        inert.install(FIGURES)  # graded cells draw nothing, and Matplotlib makes a fork dear
         self.names: dict[str, Any] = {"__name__": "examiner"}
         for source in order["sources"]:
             exec(compile(source, "<set-up>", "exec"), self.names)
+        for secret in order["ahead"]:
+            seeds.fold_in(bytes.fromhex(secret))
+            ahead.do()
 
     def child(self, order: dict[str, Any], descriptor: int) -> None:
         """Take the plan of one notebook, carry it out, hand in the outcomes."""
@@ -163,6 +169,7 @@ class Session:
     def _grade(self, step: dict[str, Any]) -> dict[str, Any]:
         """Run a graded cell with the public seed, then with the course's own."""
         outcome = {"status": "timeout", "message": self._out_of_time(step)}
+        self.names.update(self._fetch(step["names"]))
         for secret in dict.fromkeys((b"", self.secret)):
             if self.deadline <= time.monotonic():
                 return outcome
@@ -179,7 +186,6 @@ class Session:
     def _grade_once(self, step: dict[str, Any]) -> dict[str, Any]:
         printed = io.StringIO()
         try:
-            self.names.update(self._fetch(step["names"]))
             with contextlib.redirect_stdout(printed):
                 exec(compile(step["source"], f"<cell {step['id']}>", "exec"), self.names)
         except AssertionError as failed:
@@ -236,7 +242,7 @@ class Session:
             if what != "name" and not self._owns(student, int(subject)):
                 raise StudentGone(Raised(DIED, "the process that held this object has ended"))
             before = _reset_peak(student.pid) if memory else 0
-            reply = self._call(student, target, request, call_back)
+            reply = self._call(student, request, call_back)
             peak = max(0, _memory(student.pid, "VmHWM") - before) if memory else None
             return reply, peak
         except StudentGone as gone:
@@ -248,21 +254,19 @@ class Session:
     def _owns(student: Student, number: int) -> bool:
         return student.first <= number < student.first + OBJECTS_A_PROCESS
 
-    def _call(self, student: Student, target: Target, request: bytes, call_back: CallBack) -> bytes:
+    def _call(self, student: Student, request: bytes, call_back: CallBack) -> bytes:
         deadline = self._until(self.times["call_seconds"])
         late = f"The call did not end within {self.times['call_seconds']:g} s."
         with self._watched(late):
-            student.channel.send(wire.encode(["call", list(target)]), deadline)
             student.channel.send(request, deadline)
             while True:
-                match wire.decode(student.channel.receive(wire.MESSAGE_LIMIT, deadline)):
-                    case ["callback", int(number)]:
-                        arguments = student.channel.receive(wire.MESSAGE_LIMIT, deadline)
-                        student.channel.send(call_back(number, arguments), deadline)
-                    case ["reply"]:
-                        return student.channel.receive(wire.MESSAGE_LIMIT, deadline)
-                    case _:
-                        raise wire.WireError("an answer of an unknown form")
+                frame = student.channel.receive(LONGEST_FRAME, deadline)
+                if frame[:1] == REPLY:
+                    return frame[1:]
+                if frame[:1] != CALL_BACK or len(frame) < 1 + NUMBER.size:
+                    raise wire.WireError("an answer of an unknown form")
+                (number,) = NUMBER.unpack_from(frame, 1)
+                student.channel.send(call_back(number, frame[1 + NUMBER.size :]), deadline)
 
     # --- the student's process ----------------------------------------------------------------
 
@@ -273,7 +277,7 @@ class Session:
         student = self._alive()
         with self._watched(late):
             student.channel.send(wire.encode(order), deadline)
-            return student.channel.receive(wire.MESSAGE_LIMIT, deadline)
+            return student.channel.receive(LONGEST_FRAME, deadline)
 
     @contextlib.contextmanager
     def _watched(self, late: str) -> Any:
@@ -292,7 +296,7 @@ class Session:
         assert self.student
         self.student.channel.close()
         self.student = None
-        told = self.control.ask({"do": "end student"})
+        told = self.control.ask({"do": "end student", "dying": raised is None})
         return StudentGone(raised or Raised(DIED, told["why"]))
 
     def _alive(self) -> Student:

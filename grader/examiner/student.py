@@ -17,8 +17,10 @@ import numpy as np
 from grader import wire
 from grader.channel import Channel, ChannelError
 from grader.examiner import inert, jail, plots
-from grader.observe import PRINT_LIMIT, BoundedText, Raised, Stage, describe
+from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
+from grader.observe import PRINT_LIMIT, REFS, BoundedText, Raised, Stage, clean, describe
 
+CHECKS = "grader.checks"
 NO_INPUT = "input() has nobody to ask when a notebook is graded"
 NO_SHELL = "shell commands are not run when a notebook is graded"
 
@@ -28,7 +30,7 @@ class StudentRole:
 
     def set_up(self, order: dict[str, Any]) -> None:
         """Make the shell and run the instructor's set-up cells in it."""
-        inert.install()
+        inert.install(CHECKS)
         self.shell = Shell()
         for source in order["sources"]:
             error = self.shell.run(source)[0]
@@ -104,22 +106,24 @@ def serve(channel: Channel, shell: Shell, stage: Stage) -> None:
     """Answer the examiner's requests until it is gone."""
 
     def call_back(number: int, arguments: bytes) -> bytes:
-        channel.send(wire.encode(["callback", number]), None)
-        channel.send(arguments, None)
-        return channel.receive(wire.MESSAGE_LIMIT, None)
+        channel.send(CALL_BACK + NUMBER.pack(number) + arguments, None)
+        return channel.receive(LONGEST_FRAME, None)
 
     with contextlib.suppress(ChannelError):
         while True:
-            match wire.decode(channel.receive(wire.MESSAGE_LIMIT, None)):
+            request = channel.receive(LONGEST_FRAME, None)
+            match wire.decode(request, REFS, generators=True):
                 case ["run", source]:
                     error, printed, pictures = shell.run(source)
-                    told = [error.kind, error.message, error.where] if error else None
+                    told = (
+                        list(map(clean, (error.kind, error.message, error.where)))
+                        if error
+                        else None
+                    )
                     drawn = [np.frombuffer(picture, np.uint8) for picture in pictures]
-                    channel.send(wire.encode([told, printed[:PRINT_LIMIT], drawn]), None)
+                    channel.send(wire.encode([told, clean(printed, PRINT_LIMIT), drawn]), None)
                 case ["fetch", names]:
                     channel.send(stage.fetch(names), None)
-                case ["call", target]:
-                    request = channel.receive(wire.MESSAGE_LIMIT, None)
+                case ["call", target, _, _]:
                     reply, _ = stage.perform(tuple(target), request, call_back, memory=False)
-                    channel.send(wire.encode(["reply"]), None)
-                    channel.send(reply, None)
+                    channel.send(REPLY + reply, None)

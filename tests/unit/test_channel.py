@@ -90,7 +90,7 @@ def test_messages_of_every_size_arrive_whole_in_both_directions(kind: str, size:
 
 
 @given(st.lists(st.binary(max_size=50), max_size=5), st.lists(st.integers(1, 30), min_size=1))
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 def test_messages_keep_their_borders_however_the_bytes_are_cut(
     messages: list[bytes], pieces: list[int]
 ) -> None:

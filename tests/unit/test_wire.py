@@ -120,11 +120,13 @@ values = st.recursive(
 
 
 @given(values)
+@settings(deadline=None)
 def test_every_plain_value_comes_back_to_the_last_bit(value: Any) -> None:
     assert same(decode(encode(value)), value)
 
 
 @given(values)
+@settings(deadline=None)
 def test_the_same_value_gives_the_same_bytes_and_what_came_back_does_too(value: Any) -> None:
     assert encode(decode(encode(value))) == encode(value) == encode(value)
 
@@ -136,10 +138,12 @@ def layout(array: np.ndarray) -> tuple[Any, ...]:
 
 
 @given(arrays())
+@settings(deadline=None)
 def test_an_array_keeps_layout_and_writeability_in_fresh_memory(array: np.ndarray) -> None:
     sent = encode(array)
     back = decode(sent)
     assert type(back) is np.ndarray
+    assert same(back, array)
     assert layout(back) == layout(array)
     assert not np.shares_memory(back, array)
     assert not np.shares_memory(back, np.frombuffer(sent, np.uint8))
@@ -147,7 +151,8 @@ def test_an_array_keeps_layout_and_writeability_in_fresh_memory(array: np.ndarra
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_contiguous_array_owns_its_memory(order: Any) -> None:
-    assert decode(encode(np.ones((2, 3), order=order))).flags.owndata
+    back = decode(encode(np.array([[1, 2, 3], [4, 5, 6]], order=order)))
+    assert back.flags.owndata and back.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_a_broadcast_array_is_sent_once_and_repeats_where_it_did() -> None:
@@ -197,7 +202,7 @@ def test_half_a_surrogate_pair_is_refused_on_both_sides() -> None:
 
 @pytest.mark.parametrize("name", wire.BIT_GENERATORS)
 @given(seed=st.integers(0, 2**32), drawn=st.integers(0, 700))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_a_generator_draws_what_the_original_draws_next(name: str, seed: int, drawn: int) -> None:
     original = np.random.Generator(wire.BIT_GENERATORS[name](seed))
     original.integers(0, 2**16, drawn, dtype=np.uint16)
@@ -701,6 +706,7 @@ def test_a_malformed_message_is_refused(header: Any, body: bytes, rule: str) -> 
 
 
 @given(st.binary(max_size=200))
+@settings(deadline=None)
 def test_random_bytes_raise_nothing_but_wire_errors(data: bytes) -> None:
     attempt(data)
     attempt(message(data))
@@ -724,13 +730,13 @@ json_values = st.recursive(
 
 
 @given(json_values, st.binary(max_size=100))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_random_headers_raise_nothing_but_wire_errors(header: Any, body: bytes) -> None:
     attempt(message(header, body))
 
 
 @given(values, st.data())
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_damaged_messages_raise_nothing_but_wire_errors(value: Any, data: st.DataObject) -> None:
     generator = np.random.Generator(data.draw(st.sampled_from([*wire.BIT_GENERATORS.values()]))(1))
     sent = bytearray(encode([value, generator]))
@@ -751,7 +757,7 @@ def test_damaged_messages_raise_nothing_but_wire_errors(value: Any, data: st.Dat
 
 
 @given(values)
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_every_shortened_or_lengthened_message_is_refused(value: Any) -> None:
     sent = encode(value)
     for length in range(max(0, len(sent) - 300), len(sent)):
@@ -813,7 +819,13 @@ def test_an_encoder_spends_little_on_what_it_refuses() -> None:
     big = np.zeros(2**23 - 1000)
     shared = [[[text] * 300] * 300] * 300
     tracemalloc.start()
-    for value in (shared, [big, big], [0] * 10**6, np.broadcast_to(0.0, (10**12,))):
+    for value in (
+        shared,
+        [10**999] * 99_999,
+        [big, big],
+        [0] * 10**6,
+        np.broadcast_to(0.0, (10**12,)),
+    ):
         with pytest.raises(WireError):
             encode(value)
     peak = tracemalloc.get_traced_memory()[1]
@@ -845,6 +857,7 @@ def test_an_encoder_spends_little_on_what_it_refuses() -> None:
         (1.0, np.float64(1.0)),
         (np.zeros(2), np.zeros((1, 2))),
         (np.zeros(2), np.zeros(2, np.float32)),
+        (np.zeros(2), np.zeros(2, np.int64)),
         (np.zeros(2), -np.zeros(2)),
         (np.zeros(2), [0.0, 0.0]),
         (np.zeros(2, np.longdouble), -np.zeros(2, np.longdouble)),
@@ -889,6 +902,7 @@ def test_nothing_of_a_hostile_object_runs_when_compared() -> None:
 
 
 @given(arrays(), st.data())
+@settings(deadline=None)
 def test_a_single_changed_bit_is_seen(array: np.ndarray, data: st.DataObject) -> None:
     changed = array.copy("C")
     if array.dtype.char in "?gG" or not array.size:

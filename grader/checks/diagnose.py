@@ -1,0 +1,179 @@
+"""Says which mistake it is, by simulation: the student's code and every known wrong form are
+asked the same things, and a name is given only when all forms that answer alike share it.
+
+Asked is what the failing check asks, nothing else: what the code does elsewhere is no evidence."""
+
+import functools
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader import ahead, seeds
+from grader.checks.ask import FLOAT16, FLOAT32, WIDTH, CheckFailed, Probe, Tolerance, recording
+from grader.misconceptions import Family, families, rights
+from grader.misconceptions.family import Form
+from grader.observe import TIME_LIMIT, Observed, observe
+
+Check = Callable[[Any], None]
+Alike = Callable[[Observed, Observed], bool]
+ALIKE = {"float16": FLOAT16, "float32": FLOAT32}
+MOST_PROBES = 40
+
+
+def graded(
+    exercise: str, about: str, also: Sequence[tuple[Any, ...]] = ()
+) -> Callable[[Check], Check]:
+    """Make a check of this exercise, which asks about one mechanism, name the mistake if it fails.
+
+    `also` are arguments of calls that are made for the diagnosis only, where what the check asks
+    would leave two misconceptions alike.
+    """
+    extra = tuple(Probe(args, {}) for args in also)
+
+    def decorate(check: Check) -> Check:
+        question = Question(exercise, about, check, extra)
+        ahead.work.append(lambda: answer_all(question))
+
+        @functools.wraps(check)
+        def named(function: Any) -> None:
+            try:
+                check(function)
+            except CheckFailed as failed:
+                if failed.status != "failed":
+                    raise
+                family = diagnose(question, function)
+                raise (told(failed, family) if family else failed) from None
+
+        return named
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a check asks: of which exercise, about which mechanism, and what more to tell by."""
+
+    exercise: str
+    about: str
+    check: Check
+    extra: tuple[Probe, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.exercise, self.check))
+
+
+def told(failed: CheckFailed, family: Family) -> CheckFailed:
+    """The failure with the name of the mistake, why it is one, and the question that leads on."""
+    paragraphs = [family.told, family.question]
+    text = "\n\n".join(textwrap.fill(paragraph, WIDTH) for paragraph in paragraphs)
+    renamed = CheckFailed(failed.title, f"{failed}\n\n{text}")
+    renamed.misconception = family.name
+    return renamed
+
+
+def diagnose(question: Question, function: Any) -> Family | None:
+    """The one family whose forms behave like `function` on everything that is asked, if any.
+
+    Families about the mechanism that is asked about come first: code may hold two mistakes, and
+    this is the place to name this one.
+    """
+    seen: list[Observed] = []
+    for probe in probes(question, seeds.secret()):
+        seen.append(_ask(function, probe))
+        if seen[-1].error and seen[-1].error.kind == TIME_LIMIT:
+            return None
+    for same in (_alike, _alike_but_for_changes):
+        alike_to = _families_like(question, seen, same)
+        about_it = [family for family in alike_to if question.about in family.about]
+        named = {family.name: family for family in about_it or alike_to}
+        if named:
+            return next(iter(named.values())) if len(named) == 1 else None
+    return None
+
+
+def _families_like(question: Question, seen: list[Observed], same: Alike) -> list[Family]:
+    """The families of which a form answers everything as `seen`; the telling probes go first."""
+    secret = seeds.secret()
+    right = rights(question.exercise)
+    as_right = [same(s, answer(question, secret, right, i)) for i, s in enumerate(seen)]
+    if all(as_right):
+        return []
+    left = [(family, form) for family in families(question.exercise) for form in family.forms]
+    for index in sorted(range(len(seen)), key=as_right.__getitem__):
+        left = [
+            (family, form)
+            for family, form in left
+            if same(seen[index], answer(question, secret, form, index))
+        ]
+    return [family for family, _ in left]
+
+
+@functools.cache
+def probes(question: Question, secret: bytes) -> tuple[Probe, ...]:
+    """What is asked of a right implementation, in order; `secret` tells whose numbers."""
+    with recording() as asked:
+        question.check(rights(question.exercise))
+    return (*asked[:MOST_PROBES], *question.extra)
+
+
+@functools.cache
+def answer(question: Question, secret: bytes, form: Form, index: int) -> Observed:
+    """What a known implementation answers to one of the probes, computed once."""
+    return _ask(form, probes(question, secret)[index])
+
+
+def answer_all(question: Question) -> None:
+    """Compute what every form answers to every probe, for the seed that is folded in now."""
+    secret = seeds.secret()
+    forms = [form for family in families(question.exercise) for form in family.forms]
+    for form in (rights(question.exercise), *forms):
+        for index in range(len(probes(question, secret))):
+            answer(question, secret, form, index)
+
+
+def _ask(function: Any, probe: Probe) -> Observed:
+    return observe(function, *probe.args, **probe.kwargs)
+
+
+# --- alike ------------------------------------------------------------------------------------
+
+
+def _alike(left: Observed, right: Observed) -> bool:
+    """Whether two calls did the same: value, exception, changed arguments."""
+    return left.changed == right.changed and _alike_but_for_changes(left, right)
+
+
+def _alike_but_for_changes(left: Observed, right: Observed) -> bool:
+    if left.error or right.error:
+        return bool(left.error and right.error and left.error.kind == right.error.kind)
+    return alike(left.value, right.value)
+
+
+def alike(left: Any, right: Any) -> bool:
+    """Whether two values are the same but for rounding; NaN is like NaN, and types count."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, np.ndarray):
+        return left.dtype == right.dtype and left.shape == right.shape and _close(left, right)
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(alike, left, right))
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
+    if isinstance(left, float | complex):
+        return _close(np.array(left), np.array(right))
+    return bool(left == right)
+
+
+def _close(left: np.ndarray, right: np.ndarray) -> bool:
+    if left.dtype.kind not in "fc":
+        return bool((left == right).all())
+    tolerance: Tolerance = ALIKE.get(str(left.dtype), Tolerance(1e-9, 1e-12))
+    wide, other = left.astype(np.complex128), right.astype(np.complex128)
+    equal = (left == right) | (np.isnan(left) & np.isnan(right))
+    if ((left == 0) != (right == 0)).any():
+        return False  # hidden and nearly hidden are two things
+    with np.errstate(invalid="ignore"):
+        return bool((equal | tolerance.allows(wide, other)).all())
