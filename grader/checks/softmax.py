@@ -166,11 +166,7 @@ def low(softmax: Any) -> None:
     passed("softmax is right for rows that lie wholly below −1000", seen)
 
 
-<<<<<<< HEAD
 @graded("softmax", about="rows", also=(*ORDINARY, TABLE))
-
-@graded("softmax", about="rows", also=(*ORDINARY, TABLE))
-
 def rows(softmax: Any) -> None:
     """Rows of very different size do not disturb each other."""
     why = "Each row is a softmax of its own, whatever stands beside it."
