@@ -42,8 +42,10 @@ SQUARE = (
     np.array([[1.0, 3.0], [-2.0, 0.5]]),
 )
 STACKED = tuple(np.stack([each, each + 1.0]) for each in SQUARE)
-ONE = tuple(each[:1].tolist() for each in SQUARE)
+SCALED = (*SQUARE, 0.7)
 LISTS = (SQUARE[0][0].tolist(), SQUARE[1].tolist(), SQUARE[2].tolist())
+# One low score beside an ordinary one, which tells the shifts of a softmax apart.
+LOW_AND_HIGH = ([1.0], [[-800.0], [1.0]], [[1.0], [2.0]])
 
 
 # --- attend -----------------------------------------------------------------------------------
@@ -78,19 +80,19 @@ def attend_weights(attend: Any) -> None:
     passed("attend turns dot products into weights that sum to 1", *seen)
 
 
-@graded("attend", about="scale")
+@graded("attend", about="scale", also=(LISTS,))
 def attend_scale(attend: Any) -> None:
     """How far apart the weights of a query of ones are for a key of ones and one of zeros."""
-    for d_k in (5, 9, 16):
-        keys = [[0.0] * d_k, [1.0] * d_k, [0.0] * d_k]
-        seen = ask_attend(attend, [1.0] * d_k, keys, [[1.0, 2.0], [3.0, 5.0], [0.0, 4.0]])
+    for d_k, S_k, d_v in ((5, 3, 2), (9, 2, 3), (16, 4, 6)):
+        keys = [[0.0] * d_k, [1.0] * d_k, *([[0.0] * d_k] * (S_k - 2))]
+        seen = ask_attend(attend, [1.0] * d_k, keys, [[1.0] * d_v] * S_k)
         weights = _pair(seen)[1]
-        shares = _floats(weights, "weights", 3, "one for each key")
+        shares = _floats(weights, "weights", S_k, "one for each key")
         _must_be_apart(weights, shares[None, :2], d_k, 1 / math.sqrt(d_k))
     passed("attend scales its scores by 1/√d_k", seen)
 
 
-@graded("attend", about="output")
+@graded("attend", about="output", also=(LISTS,))
 def attend_output(attend: Any) -> None:
     """One value where its key has all the weight, the mean where all keys are alike."""
     values = _numbers("attend_output", (3, 4))
@@ -103,14 +105,14 @@ def attend_output(attend: Any) -> None:
     passed("attend mixes the values by their weights", seen)
 
 
-@graded("attend", about="range", also=(LISTS,))
+@graded("attend", about="range", also=(LOW_AND_HIGH, LISTS))
 def attend_large(attend: Any) -> None:
     """Scores near 1000, near −1000 and beyond (d_k is 1, so that no scale changes them)."""
     offset = float(generator("attend_large").integers(500_000, 900_000))
     for query, scores in (
         (1.0, [1000.5, 999.25, 0.0]),
         (-1.0, [1000.5, 999.25]),
-        (1.0, [4000.0, 0.0, 0.0, 0.0]),
+        (1.0, [0.0, 4000.0, 0.0, 0.0]),
         (-1.0, [offset + 0.3, offset + 1.6]),
     ):
         keys = [[score] for score in scores]
@@ -174,20 +176,20 @@ def weights(attention: Any) -> None:
     passed("attention gives each query weights of its own, which follow the dot products", *seen)
 
 
-@graded("attention", about="scale")
+@graded("attention", about="scale", also=(SQUARE,))
 def scale(attention: Any) -> None:
     """How far apart the weights of a query of ones are for a key of ones and one of zeros."""
-    for d_k in (6, 9, 16):
-        Q, K, V = np.ones((3, d_k)), np.zeros((2, d_k)), np.ones((2, 5))
+    for d_k, S_q, S_k, d_v in ((6, 3, 2, 5), (9, 2, 4, 3), (16, 4, 3, 2)):
+        Q, K, V = np.ones((S_q, d_k)), np.zeros((S_k, d_k)), np.ones((S_k, d_v))
         K[1] = 1.0
         seen = ask(attention, Q, K, V)
         part = _pair(seen)[1]
-        shares = _table(part, "weights", (3, 2), "a row for each query, a column for each key")
+        shares = _table(part, "weights", (S_q, S_k), "a row for each query, a column for each key")
         _must_be_apart(part, shares, d_k, 1 / math.sqrt(d_k))
     passed("attention scales its scores by 1/√d_k", seen)
 
 
-@graded("attention", about="given")
+@graded("attention", about="given", also=(SQUARE, SCALED))
 def given_scale(attention: Any) -> None:
     """A scale that is handed over multiplies the scores, 0.0 too."""
     d_k = 5
@@ -244,7 +246,7 @@ def large(attention: Any) -> None:
     """Scores near 1000, near −1000 and beyond, in one table (d_k is 1, the scale 1)."""
     offset = float(generator("large").integers(500_000, 900_000))
     Q = np.array([[1.0], [-1.0], [0.0]])
-    for keys in ([1000.5, 999.25], [4000.0, 0.0, 0.0, 0.0], [offset + 0.3, offset + 1.6]):
+    for keys in ([1000.5, 999.25], [0.0, 4000.0, 0.0, 0.0], [offset + 0.3, offset + 1.6]):
         K, V = np.array(keys)[:, None], np.ones((len(keys), 2))
         seen = ask(attention, Q, K, V, scale=1.0)
         part = _pair(seen)[1]

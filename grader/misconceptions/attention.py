@@ -3,7 +3,7 @@
 Forms are a right attention with one piece exchanged; sources are public issues."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -588,28 +588,19 @@ def multiplied() -> Iterator[Form]:
 
 @in_both(
     "divided by d_k",
-    about="scale",
-    told="Your code divides the scores by d_k, not by its square root. The weights become flatter "
-    "the wider the vectors are.",
-    question="By what are the scores divided in the formula?",
-)
-def by_width() -> Iterator[Form]:
-    yield built(factor=lambda Q, K, V: 1 / Q.shape[-1])
-
-
-@in_both(
-    "scaled twice",
     about="scale given",
-    told="Your code scales twice: once before and once after the product, or once in each factor.",
-    question="How often do you divide on the way from Q and K to the scores?",
+    told="Your code divides the scores by d_k: at once, or by its root twice (in the queries and "
+    "again in the scores). The weights become flatter the wider the vectors are.",
+    question="How often does your code divide on the way from Q and K to the scores, and by what?",
     source="AI-Hypercomputer/maxtext#1349",
 )
-def scaled_twice() -> Iterator[Form]:
-    def squared(Q: Array, scores: Array, scale: Any) -> Any:
+def by_width() -> Iterator[Form]:
+    def twice(Q: Array, scores: Array, scale: Any) -> Any:
         factor = Q.shape[-1] ** -0.5 if scale is None else scale
         return scores * factor * factor
 
-    yield with_scale(squared)
+    yield built(factor=lambda Q, K, V: 1 / Q.shape[-1])
+    yield with_scale(twice)
 
 
 @in_both(
@@ -932,28 +923,21 @@ def width_from_front() -> Iterator[Form]:
 
 @misconception(
     "attention",
-    "axes of K by number",
-    about="leading form scores",
-    told="Your code exchanges axes 1 and 2 of K (or others by number). That fits one number of "
-    "leading axes only; a single table has no axis 2.",
-    question="How can the last two axes be named, whatever stands in front of them?",
-)
-def numbered_axes() -> Iterator[Form]:
-    yield from scaled_or_not(score=lambda Q, K: Q @ np.swapaxes(K, 1, 2))
-    yield from scaled_or_not(score=lambda Q, K: Q @ np.transpose(K, (0, 2, 1)))
-    yield from scaled_or_not(score=lambda Q, K: Q @ np.swapaxes(K, 2, 3))
-    yield from scaled_or_not(score=lambda Q, K: Q @ np.transpose(K, (0, 1, 3, 2)))
-    yield from scaled_or_not(score=lambda Q, K: Q @ np.swapaxes(K, 0, 1))
-
-
-@misconception(
-    "attention",
     "written for one number of axes",
     about="leading form scores",
-    told="Your code names every axis it knows of, so it works for arrays with that many axes only.",
-    question="What can stand for any number of leading axes, none included?",
+    told="Your code counts axes from the front (axes 1 and 2, or one letter for each axis of an "
+    "einsum), so it works for arrays with that many axes only.",
+    question="How can the last two axes be named, whatever stands in front of them?",
 )
-def fixed_axes() -> Iterator[Form]:
+def one_number_of_axes() -> Iterator[Form]:
+    for transpose in (
+        lambda K: np.swapaxes(K, 0, 1),
+        lambda K: np.swapaxes(K, 1, 2),
+        lambda K: np.swapaxes(K, 2, 3),
+        lambda K: np.transpose(K, (0, 2, 1)),
+        lambda K: np.transpose(K, (0, 1, 3, 2)),
+    ):
+        yield from scaled_or_not(score=lambda Q, K, transpose=transpose: Q @ transpose(K))
     for pair, mixing in (
         ("qd,kd->qk", "qk,kv->qv"),
         ("bqd,bkd->bqk", "bqk,bkv->bqv"),
@@ -1032,70 +1016,6 @@ def squeezed() -> Iterator[Form]:
 
 # --- the range of scores ----------------------------------------------------------------------
 
-FROM_LESSON_01 = (
-    (
-        "no maximum subtracted",
-        lesson_01.no_maximum,
-        "Your code takes the exponential of the scores as they are: large ones overflow, and a row "
-        "of low ones leaves nothing to divide by.",
-        "Which number could be taken from every score of a query without changing a weight?",
-    ),
-    (
-        "maximum of the whole table",
-        lesson_01.maximum_of_all,
-        "Your code subtracts one maximum, that of the whole table, from every row. A row far below "
-        "it has only exponentials that underflow to 0.",
-        "What must the maximum's shape be for each query to be shifted by its own?",
-    ),
-    (
-        "maximum starts at zero",
-        lesson_01.maximum_starts_at_zero,
-        "Your maximum is never below 0, because it starts there. When all scores of a query lie "
-        "far below zero, nothing is left to divide by.",
-        "Where must a search for a maximum start, so that any score can replace it?",
-    ),
-    (
-        "maximum of absolute values",
-        lesson_01.maximum_of_absolutes,
-        "Your code subtracts the largest absolute value, which pushes low scores down further.",
-        "For the scores −1000 and −1001: what do you subtract, and what is left in the exponent?",
-    ),
-    (
-        "maximum with a floor",
-        lesson_01.maximum_with_floor,
-        "Your code keeps the maximum from falling below a fixed number. Ordinary scores below that "
-        "number are lost.",
-        "What can be said of a query whose scores are all below your number?",
-    ),
-    (
-        "mean instead of maximum",
-        lesson_01.mean_subtracted,
-        "Your code subtracts the mean (or the median) of the scores. A score far above it still "
-        "overflows.",
-        "Which choice makes sure that no exponent is above 0?",
-    ),
-    (
-        "minimum instead of maximum",
-        lesson_01.minimum_subtracted,
-        "Your code subtracts the smallest score, so every exponent is 0 or above and a wide row "
-        "overflows.",
-        "Which choice makes sure that no exponent is above 0?",
-    ),
-    (
-        "scores clipped",
-        lesson_01.scores_clipped,
-        "Your code clips the scores so that exp cannot overflow. Scores beyond the limit become "
-        "equal.",
-        "Could you shift the whole row instead, so that its differences stay as they are?",
-    ),
-)
-for _name, _forms, _told, _question in FROM_LESSON_01:
-
-    @in_both(_name, about="range", told=_told, question=_question)
-    def _weighed_so(forms: Forms = _forms) -> Iterator[Form]:
-        for form in forms():
-            yield built(weigh=form)
-
 
 def list_form(shift: Callable[[list[float]], float]) -> Form:
     """A plain-Python attend that subtracts `shift(scores)` before the exponential."""
@@ -1109,66 +1029,90 @@ def list_form(shift: Callable[[list[float]], float]) -> Form:
     return attend
 
 
-@misconception(
-    "attend",
+def in_range(
+    name: str,
+    forms: Callable[[], Iterable[Form]],
+    told: str,
+    question: str,
+    shifts: Sequence[Callable[[list[float]], float]] | None = (),
+) -> None:
+    """Register a softmax of lesson 1 that fails on some scores, as it appears inside attention.
+
+    `shifts` make its plain-Python forms, which raise where NumPy gives NaN; None says that it
+    cannot be with one query.
+    """
+
+    def in_arrays() -> Iterator[Form]:
+        for form in forms():
+            yield built(weigh=form)
+
+    def in_lists() -> Iterator[Form]:
+        yield from map(listed, in_arrays())
+        yield from map(list_form, shifts or ())
+
+    misconception("attention", name, "range", told, question)(in_arrays)
+    if shifts is not None:
+        misconception("attend", name, "range", told, question)(in_lists)
+
+
+in_range(
     "no maximum subtracted",
-    about="range",
-    told="Your code takes the exponential of the scores as they are. math.exp(1000) is larger than "
-    "any float.",
-    question="Which function of lesson 1 has solved that already?",
+    lesson_01.no_maximum,
+    "Your code takes the exponential of the scores as they are: large ones overflow, and a row of "
+    "low ones leaves nothing to divide by.",
+    "Which number could be taken from every score of a query without changing a weight?",
+    [lambda scores: 0.0],
 )
-def list_no_maximum() -> Iterator[Form]:
-    yield list_form(lambda scores: 0.0)
-
-
-@misconception(
-    "attend",
-    "mean instead of maximum",
-    about="range",
-    told="Your code subtracts something that need not be the largest score (the mean, the first, "
-    "the smallest). A score far above it still overflows.",
-    question="Which choice makes sure that no exponent is above 0?",
+in_range(
+    "maximum of the whole table",
+    lesson_01.maximum_of_all,
+    "Your code subtracts one maximum, that of the whole table, from every row. A row far below it "
+    "has only exponentials that underflow to 0.",
+    "What must the maximum's shape be for each query to be shifted by its own?",
+    None,
 )
-def list_other_shift() -> Iterator[Form]:
-    yield list_form(lambda scores: sum(scores) / len(scores))
-    yield list_form(lambda scores: scores[0])
-    yield list_form(lambda scores: scores[-1])
-
-
-@misconception(
-    "attend",
-    "minimum instead of maximum",
-    about="range",
-    told="Your code subtracts the smallest score, so every exponent is 0 or above and a wide row "
-    "overflows.",
-    question="Which choice makes sure that no exponent is above 0?",
-)
-def list_minimum() -> Iterator[Form]:
-    yield list_form(min)
-
-
-@misconception(
-    "attend",
+in_range(
     "maximum starts at zero",
-    about="range",
-    told="Your maximum is never below 0, because it starts there. When all scores lie far below "
-    "zero, nothing is left to divide by.",
-    question="Where must a search for a maximum start, so that any score can replace it?",
+    lesson_01.maximum_starts_at_zero,
+    "Your maximum is never below 0, because it starts there. When all scores of a query lie far "
+    "below zero, nothing is left to divide by.",
+    "Where must a search for a maximum start, so that any score can replace it?",
+    [lambda scores: max(0.0, *scores)],
 )
-def list_from_zero() -> Iterator[Form]:
-    yield list_form(lambda scores: max(0.0, *scores))
-
-
-@misconception(
-    "attend",
+in_range(
     "maximum of absolute values",
-    about="range",
-    told="Your code subtracts the largest absolute value, which pushes low scores down further.",
-    question="For the scores −1000 and −1001: what do you subtract, and what is left in the "
-    "exponent?",
+    lesson_01.maximum_of_absolutes,
+    "Your code subtracts the largest absolute value, which pushes low scores down further.",
+    "For the scores −1000 and −1001: what do you subtract, and what is left in the exponent?",
+    [lambda scores: max(map(abs, scores))],
 )
-def list_absolutes() -> Iterator[Form]:
-    yield list_form(lambda scores: max(map(abs, scores)))
+in_range(
+    "maximum with a floor",
+    lesson_01.maximum_with_floor,
+    "Your code keeps the maximum from falling below a fixed number. Ordinary scores below that "
+    "number are lost.",
+    "What can be said of a query whose scores are all below your number?",
+    [lambda scores: max(-1e4, *scores), lambda scores: max(-5e4, *scores)],
+)
+in_range(
+    "another number than the maximum",
+    lambda: (*lesson_01.mean_subtracted(), *lesson_01.minimum_subtracted()),
+    "Your code subtracts something that need not be the largest score (the mean, the first, the "
+    "smallest). A score far above it still overflows.",
+    "Which choice makes sure that no exponent is above 0?",
+    [
+        lambda scores: sum(scores) / len(scores),
+        lambda scores: scores[0],
+        lambda scores: scores[-1],
+        min,
+    ],
+)
+in_range(
+    "scores clipped",
+    lesson_01.scores_clipped,
+    "Your code clips the scores so that exp cannot overflow. Scores beyond the limit become equal.",
+    "Could you shift the whole row instead, so that its differences stay as they are?",
+)
 
 
 # --- number types -----------------------------------------------------------------------------

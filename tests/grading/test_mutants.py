@@ -23,6 +23,7 @@ SECOND_MISTAKES = {
     "hidden positions keep a little",
     "16 bits inside",
     "always float64",
+    "no scale",
 }
 
 
