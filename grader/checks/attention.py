@@ -38,7 +38,7 @@ EQUAL = "A query of zeros gives every key the same score: the mean of the values
 # Square calls, on which mistakes that elsewhere only raise the same error tell themselves apart.
 SQUARE = (
     np.array([[1.0, 0.5], [-1.0, 2.0]]),
-    np.array([[0.5, -1.0], [1.5, 1.0]]),
+    np.array([[0.5, -1.25], [1.5, 1.0]]),
     np.array([[1.0, 3.0], [-2.0, 0.5]]),
 )
 STACKED = tuple(np.stack([each, each + 1.0]) for each in SQUARE)
