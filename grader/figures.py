@@ -155,20 +155,20 @@ def weights_against_temperature(
 def one_head() -> None:
     """The flow of data through one head, from x to the output, with shapes."""
     with drawing(size=(9.6, 3.5)) as (_, axes):
-        axes.set(xlim=(0, 12.4), ylim=(0, 4.4))
+        axes.set(xlim=(-0.1, 12.4), ylim=(0.1, 4.3))
         axes.axis("off")
-        _box(axes, (0.8, 2.2), "x", "(S, d_model)")
+        _box(axes, (0.8, 2.2), "$x$", "(S, d_model)")
         for y, letter, width in ((3.6, "Q", "d_k"), (2.2, "K", "d_k"), (0.8, "V", "d_v")):
-            _box(axes, (3.4, y), f"{letter} = x W_{letter.lower()}", f"(S, {width})", ORANGE)
+            _box(axes, (3.4, y), rf"${letter} = x\,W_{letter.lower()}$", f"(S, {width})", ORANGE)
             _arrow(axes, (1.55, 2.2), (2.6, y))
-        _box(axes, (6.0, 2.9), "scores\nQ Kᵀ / √d_k", "(S_q, S_k)")
+        _box(axes, (6.0, 2.9), "scores\n" + r"$Q K^T / \sqrt{d_k}$", "(S_q, S_k)")
         _arrow(axes, (4.2, 3.6), (5.2, 3.1))
         _arrow(axes, (4.2, 2.2), (5.2, 2.7))
         _box(axes, (7.9, 2.9), "mask", "lesson 3", GREY, "///")
         _arrow(axes, (6.8, 2.9), (7.3, 2.9))
-        _box(axes, (9.7, 2.9), "softmax\nalong the keys", "P (S_q, S_k)")
+        _box(axes, (9.7, 2.9), "softmax\nalong the keys", "$P$ (S_q, S_k)")
         _arrow(axes, (8.5, 2.9), (8.9, 2.9))
-        _box(axes, (11.5, 1.6), "output\nP V", "(S_q, d_v)")
+        _box(axes, (11.5, 1.6), "output\n$P\\,V$", "(S_q, d_v)")
         _arrow(axes, (10.5, 2.7), (11.1, 2.15))
         _arrow(axes, (4.2, 0.8), (10.75, 1.4))
 
@@ -242,7 +242,7 @@ def looks_at(words: Sequence[str], weights: np.ndarray, word: int) -> None:
         right.axis("off")
         right.text(0, (len(words) - 1) / 2, words[word], ha="center", va="center", size=13)
         for row, (name, weight) in enumerate(zip(words, weights[word], strict=True)):
-            ends = ([0.5, 1.9], [(len(words) - 1) / 2, row])
+            ends = ([0.36, 1.9], [(len(words) - 1) / 2, row])
             right.plot(*ends, color=ORANGE, lw=14 * weight, solid_capstyle="butt")
             right.text(2.0, row, f"{name}  {weight:.2f}", va="center", size=11)
 
