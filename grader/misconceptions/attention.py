@@ -164,6 +164,41 @@ def only_output() -> Iterator[Form]:
     yield from scaled_or_not(give=lambda output, weights, scores: output)
 
 
+@misconception(
+    "attention",
+    "lists instead of arrays",
+    about="form",
+    told="Your code returns lists. Whoever calls it wants to compute with whole arrays.",
+    question="Which type has `weights @ V`, and where does yours get lost?",
+)
+def lists_returned() -> Iterator[Form]:
+    yield from scaled_or_not(
+        give=lambda output, weights, scores: (output.tolist(), weights.tolist())
+    )
+    yield from scaled_or_not(give=lambda output, weights, scores: (list(output), list(weights)))
+
+
+@misconception(
+    "attend",
+    "arrays or tuples instead of lists",
+    about="form",
+    told="Your code returns arrays, or tuples, where lists were asked for.",
+    question="Of which type are the two results in the docstring's example?",
+)
+def no_lists_returned() -> Iterator[Form]:
+    def turned(into: Callable[[list[float]], Any]) -> Iterator[Form]:
+        for form in scaled_or_not():
+
+            def attend(query: Any, keys: Any, values: Any, form: Form = form) -> Any:
+                output, weights = listed(form)(query, keys, values)
+                return into(output), into(weights)
+
+            yield attend
+
+    yield from turned(np.array)
+    yield from turned(tuple)
+
+
 @in_both(
     "only the weights",
     about="form",
@@ -848,6 +883,20 @@ def exponentials_mixed() -> Iterator[Form]:
         )
 
 
+@in_both(
+    "components added instead of keys",
+    about="form output",
+    told="Your output adds up the components of each value and keeps the keys apart: one number "
+    "for each key. It must be the other way round.",
+    question="Over what does the sum of the weighted average run?",
+)
+def components_added() -> Iterator[Form]:
+    yield from scaled_or_not(
+        mix=lambda w, Q, K, V: (w[..., None] * V[..., None, :, :]).sum(axis=-1)
+    )
+    yield from scaled_or_not(mix=lambda w, Q, K, V: w * V.sum(axis=-1)[..., None, :])
+
+
 @misconception(
     "attention",
     "query added to the output",
@@ -952,7 +1001,12 @@ def one_number_of_axes() -> Iterator[Form]:
         _, _ = np.shape(Q)
         return right_attention(Q, K, V, scale)
 
+    def table_by_table(Q: Any, K: Any, V: Any, scale: float | None = None) -> Any:
+        tables = [built()(Q[i], K[i], V[i], scale) for i in range(len(Q))]
+        return np.stack([o for o, _ in tables]), np.stack([w for _, w in tables])
+
     yield unpacked
+    yield table_by_table
 
 
 @misconception(
@@ -1317,7 +1371,11 @@ def weights_with_components() -> Iterator[Form]:
     def along(weights: list[float], values: Any, query: Any) -> Any:
         return [sum(w * x for w, x in zip(weights, value, strict=False)) for value in values]
 
+    def first_value(weights: list[float], values: Any, query: Any) -> Any:
+        return [w * x for w, x in zip(weights, values[0], strict=False)]
+
     yield from of_weights(along)
+    yield from of_weights(first_value)
 
 
 @misconception(
