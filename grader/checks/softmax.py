@@ -80,6 +80,7 @@ def list_masked(softmax_list: Any) -> None:
     """−inf among the scores gives exactly 0; −inf throughout gives zeros."""
     why = "A score of −inf means: not this one. Its weight is exactly 0, the others share the 1."
     _list_must_equal_oracle(softmax_list, [NO_SCORE, 0.0, 0.0], why)
+    _list_must_equal_oracle(softmax_list, [0.0, -1.0, NO_SCORE], why)
     why = "When every score is −inf there is nothing to choose; the weights are defined as zeros."
     _list_must_equal_oracle(softmax_list, [NO_SCORE] * 3, why)
     seen = _list_must_equal_oracle(softmax_list, [NO_SCORE], why)
@@ -180,6 +181,7 @@ def masked(softmax: Any) -> None:
     """−inf gives exactly 0; a row of −inf throughout gives zeros, alone and among others."""
     why = "A score of −inf means: not this one. Its weight is exactly 0, the others share the 1."
     _must_equal_oracle(softmax, np.array([NO_SCORE, 0.0, -1.0]), why)
+    _must_equal_oracle(softmax, np.array([0.0, -1.0, NO_SCORE]), why)
     why = "When every score is −inf there is nothing to choose; the weights are defined as zeros."
     for length in (3, 1):
         _must_equal_oracle(softmax, np.full(length, NO_SCORE), why, "wrong for all −inf")

@@ -289,8 +289,13 @@ class Server:
 
 @cache
 def _environment() -> dict[str, str]:
-    """All that a server may know of this environment."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
+    """All that a server may know of this environment: where Python finds its libraries, if that
+    has to be said, and for which processor OPENBLAS computes."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("OPENBLAS_") or name == "LD_LIBRARY_PATH"
+    }
     return kept | {"OPENBLAS_NUM_THREADS": "1", "MPLCONFIGDIR": _font_cache()}
 
 

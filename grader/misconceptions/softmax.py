@@ -102,6 +102,18 @@ def right_softmax(scores: Any, axis: int = -1) -> Array:
     return oracle.softmax(np.asarray(scores), axis).astype(float_type(scores))
 
 
+def exponents_bounded(least: float) -> Form:
+    """A right softmax whose exponents are bounded from below."""
+
+    def compute(x: Array, axis: int) -> Array:
+        return right_softmax(np.maximum(x - row_maximum(x, axis), least), axis)
+
+    def but_for_empty(x: Array, axis: int) -> Array:
+        return compute(x, axis) * ~np.isneginf(x).all(axis=axis, keepdims=True)
+
+    return of_scores(but_for_empty)
+
+
 # --- softmax: the shift -----------------------------------------------------------------------
 
 
@@ -292,6 +304,47 @@ def scores_clipped() -> Iterator[Form]:
             yield clipped(-np.inf, bound, divide)
 
 
+@misconception(
+    "softmax",
+    "one fixed score subtracted",
+    about="range",
+    told=(
+        "Your code subtracts the first or the last score of the row. That changes no weight on "
+        "paper, but a score far above it still overflows."
+    ),
+    question="Which choice makes sure that no exponent is above 0?",
+)
+def fixed_score_subtracted() -> Iterator[Form]:
+    def at(index: int, guarded: bool) -> Form:
+        def shift(x: Array, axis: int) -> Array:
+            chosen = np.take(x, [index], axis=axis)
+            return np.where(np.isneginf(chosen) & guarded, 0.0, chosen)
+
+        return shifted_by(shift)
+
+    for index in (0, -1):
+        yield at(index, guarded=True)
+        yield at(index, guarded=False)
+
+
+@misconception(
+    "softmax",
+    "32 bits inside",
+    about="range",
+    told=(
+        "Your code computes float64 scores in 32 bits. That keeps seven digits: of a large score "
+        "the decimals are lost, and with them the differences that the weights are made of."
+    ),
+    question="In which type do the scores come, and in which do you subtract?",
+)
+def single_inside() -> Iterator[Form]:
+    def softmax(scores: Any, axis: int = -1) -> Array:
+        x = np.asarray(scores).astype(np.float32)
+        return over_sum(np.exp(x - row_maximum(x, axis)), axis).astype(float_type(scores))
+
+    yield softmax
+
+
 # --- softmax: the axis ------------------------------------------------------------------------
 
 
@@ -323,6 +376,96 @@ def first_axis() -> Iterator[Form]:
 def axis_ignored() -> Iterator[Form]:
     for divide in DIVISIONS:
         yield along(lambda axis: -1, divide)
+
+
+@misconception(
+    "softmax",
+    "some axes ignored",
+    about="axis",
+    told=(
+        "Your code works along some of the axes it is given, and along the last one for all others."
+    ),
+    question="What does your code do for axis=1 of three, and for axis=-2?",
+)
+def some_axes_ignored() -> Iterator[Form]:
+    yield along(lambda axis: 0 if axis == 0 else -1)
+    yield along(lambda axis: axis if axis >= 0 else -1)
+    yield along(lambda axis: axis if axis < 0 else -1)
+    yield along(lambda axis: 1 if axis == 1 else -1)
+
+
+@misconception(
+    "softmax",
+    "sum along another axis than the maximum",
+    about="formula axis rows",
+    told=(
+        "Your maximum and your sum run along two different axes, so what is divided and what it is"
+        " divided by do not belong together."
+    ),
+    question="Along which axis does each of the two run, and along which should both?",
+)
+def two_axes() -> Iterator[Form]:
+    def compute(x: Array, axis: int) -> Array:
+        return over_sum(np.exp(x - row_maximum(x, axis)), 0)
+
+    yield of_scores(compute)
+    yield of_scores(lambda x, axis: over_sum(np.exp(x - row_maximum(x, 0)), axis))
+
+
+@misconception(
+    "softmax",
+    "tables of a stack treated as one",
+    about="formula axis",
+    told=(
+        "Your code is right for one row and for one table. Of a stack of tables it makes one "
+        "table, or lets whole tables share the 1 that belongs to each row."
+    ),
+    question="What shape does your result have for scores of shape (2, 1, 4), and what sums to 1?",
+)
+def one_table() -> Iterator[Form]:
+    def flattened(scores: Any, axis: int = -1) -> Array:
+        x = np.moveaxis(np.asarray(scores), axis, -1)
+        weights = right_softmax(x.reshape(-1, x.shape[-1]) if x.ndim > 2 else x)
+        return np.moveaxis(weights, -1, axis) if x.ndim <= 2 else weights
+
+    def both_last(x: Array, axis: int) -> Array:
+        around: Any = (-2, -1) if x.ndim > 2 else axis
+        return over_sum(np.exp(x - row_maximum(x, around)), around)
+
+    yield flattened
+    yield of_scores(both_last)
+
+
+@misconception(
+    "softmax",
+    "axes of length 1 lost",
+    about="formula axis",
+    told=(
+        "Your result has lost its axes of length 1, so it does not line up with the scores any "
+        "more."
+    ),
+    question="Which shape must the weights of scores of shape (2, 1, 4) have?",
+)
+def squeezed() -> Iterator[Form]:
+    yield lambda scores, axis=-1: right_softmax(scores, axis).squeeze()
+
+
+@misconception(
+    "softmax",
+    "order of memory",
+    about="formula",
+    told=(
+        "Your code takes the numbers in the order in which they lie in memory. For a transposed "
+        "array that is not the order of its rows."
+    ),
+    question="What do ravel, reshape and a loop over .flat give for the transpose of a table?",
+)
+def memory_order() -> Iterator[Form]:
+    def softmax(scores: Any, axis: int = -1) -> Array:
+        x = np.asarray(scores)
+        return right_softmax(x.ravel(order="K").reshape(x.shape), axis)
+
+    yield softmax
 
 
 @misconception(
@@ -389,8 +532,13 @@ def axis_not_moved_back() -> Iterator[Form]:
         moved = np.moveaxis(x, axis, -1)
         return over_sum(np.exp(moved - row_maximum(moved, -1)), -1)
 
+    def transposed(x: Array, axis: int) -> Array:
+        weights = compute(x, axis)
+        return weights if axis % x.ndim == x.ndim - 1 else weights.T
+
     yield of_scores(compute)
     yield of_scores(lambda x, axis: compute(x.swapaxes(axis, -1), -1))
+    yield of_scores(transposed)
 
 
 # --- softmax: another function ----------------------------------------------------------------
@@ -398,9 +546,12 @@ def axis_not_moved_back() -> Iterator[Form]:
 
 @misconception(
     "softmax",
-    "exponentials not divided",
+    "exponentials not divided by their sum",
     about="formula",
-    told="Your code returns the exponentials. They are positive, but nothing makes them sum to 1.",
+    told=(
+        "Your numbers are exponentials that were never divided by their sum. They are positive, "
+        "but nothing makes them sum to 1."
+    ),
     question="What turns positive numbers into shares of a whole?",
 )
 def not_divided() -> Iterator[Form]:
@@ -536,6 +687,51 @@ def scaled() -> Iterator[Form]:
 
 @misconception(
     "softmax",
+    "weights in another order",
+    about="formula",
+    told="Your weights are right, but not at their places: the scores were sorted on the way.",
+    question="Which weight belongs to the first score, and where does it stand in your result?",
+)
+def sorted_scores() -> Iterator[Form]:
+    yield of_scores(lambda x, axis: right_softmax(np.sort(x, axis=axis), axis))
+    yield of_scores(lambda x, axis: np.flip(np.sort(right_softmax(x, axis), axis=axis), axis))
+
+
+@misconception(
+    "softmax",
+    "weights rounded",
+    about="formula",
+    told="Your code rounds the weights. Rounded shares need not sum to 1, and small ones are lost.",
+    question="Who needs the rounding, the computation or the reader?",
+)
+def rounded_weights() -> Iterator[Form]:
+    def rounded(digits: int) -> Form:
+        return of_scores(lambda x, axis: np.round(right_softmax(x, axis), digits))
+
+    yield from map(rounded, range(7))
+
+
+@misconception(
+    "softmax",
+    "maximum divided, not subtracted",
+    about="formula",
+    told=(
+        "Your code divides the scores by the maximum. That changes their differences, and with "
+        "them the weights; a maximum below 0 even turns the order round."
+    ),
+    question="Which operation with the maximum leaves all differences between scores as they are?",
+)
+def maximum_divided() -> Iterator[Form]:
+    def compute(x: Array, axis: int) -> Array:
+        highest = row_maximum(x, axis)
+        return over_sum(np.exp(x / np.where(highest == 0, 1, highest)), axis)
+
+    yield of_scores(compute)
+    yield of_scores(lambda x, axis: over_sum(np.exp(x / x.max(axis=axis, keepdims=True)), axis))
+
+
+@misconception(
+    "softmax",
     "large epsilon",
     about="formula",
     told=(
@@ -552,9 +748,17 @@ def large_epsilon() -> Iterator[Form]:
 
         return of_scores(compute)
 
+    def added_to_weights(epsilon: float) -> Form:
+        def compute(x: Array, axis: int) -> Array:
+            weights = right_softmax(x, axis)
+            return over_sum(weights + epsilon * (weights.sum(axis=axis, keepdims=True) > 0), axis)
+
+        return of_scores(compute)
+
     for epsilon in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0):
         yield added_to_sum(epsilon)
-        yield never_below(epsilon)
+        yield added_to_weights(epsilon)
+    yield from map(never_below, (1e-3, 1e-2, 1e-1))
 
 
 # --- softmax: rows with nothing to choose -----------------------------------------------------
@@ -621,7 +825,122 @@ def hidden_keeps_a_little() -> Iterator[Form]:
         return of_scores(lambda x, axis: right_softmax(np.where(np.isneginf(x), fill, x), axis))
 
     yield from map(filled, (-5.0, -10.0, -20.0, -30.0, -50.0, -100.0))
-    yield from map(never_below, (1e-12, 1e-10, 1e-9, 1e-8, 1e-7))
+
+    yield from map(
+        exponents_bounded, (-20.0, -30.0, -50.0, -64.0, -80.0, -87.0, -88.0, -100.0, -700.0)
+    )
+    yield from map(never_below, (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-5, 1e-4))
+
+
+@misconception(
+    "softmax",
+    "only a whole array of −∞ is noticed",
+    about="empty rows",
+    told=(
+        "Your code looks whether the whole array is −∞. One row of −∞ among ordinary ones is not "
+        "noticed, and becomes NaN."
+    ),
+    question="How do you ask each row by itself whether it has any score?",
+)
+def noticed_only_for_all() -> Iterator[Form]:
+    def compute(x: Array, axis: int) -> Array:
+        if np.isneginf(x).all():
+            return np.zeros_like(x)
+        return plainly_over_sum(np.exp(x - x.max(axis=axis, keepdims=True)), axis)
+
+    yield of_scores(compute)
+
+
+@misconception(
+    "softmax",
+    "one row of −∞ empties the others",
+    about="empty rows",
+    told=(
+        "As soon as one row is −∞ throughout, your code returns zeros for every row. The rows "
+        "beside it have scores, and are ordinary rows."
+    ),
+    question="Which rows of the result should be zeros, and which should not?",
+)
+def one_empties_all() -> Iterator[Form]:
+    def compute(x: Array, axis: int) -> Array:
+        empty = np.isneginf(x).all(axis=axis).any()
+        return np.zeros_like(x) if empty else right_softmax(x, axis)
+
+    yield of_scores(compute)
+
+
+@misconception(
+    "softmax",
+    "rows of −∞ left out",
+    about="empty rows",
+    told="Your result has no rows where all scores are −∞, so its shape is not that of the scores.",
+    question="What should stand in the result where a query may look at nothing?",
+)
+def rows_left_out() -> Iterator[Form]:
+    def softmax(scores: Any, axis: int = -1) -> Array:
+        x = np.asarray(scores)
+        if x.ndim == 2 and axis in (-1, 1):
+            x = x[~np.isneginf(x).all(axis=-1)]
+        return right_softmax(x, axis)
+
+    yield softmax
+
+
+@misconception(
+    "softmax",
+    "one hidden score hides its row",
+    about="empty rows",
+    told=(
+        "As soon as one score of a row is −∞, your code hides the whole row. The other scores of "
+        "that row are ordinary ones and share the 1."
+    ),
+    question="When is a row to be zeros: when any of its scores is −∞, or when all are?",
+)
+def one_hides_row() -> Iterator[Form]:
+    def hidden_if(choose: Callable[[Array, int], Any]) -> Form:
+        return of_scores(
+            lambda x, axis: right_softmax(x, axis) * np.logical_not(choose(np.isneginf(x), axis))
+        )
+
+    yield hidden_if(lambda hidden, axis: hidden.any(axis=axis, keepdims=True))
+    yield hidden_if(lambda hidden, axis: np.take(hidden, [0], axis=axis))
+    yield hidden_if(lambda hidden, axis: np.take(hidden, [-1], axis=axis))
+
+
+@misconception(
+    "softmax",
+    "fill above low scores",
+    about="range",
+    told=(
+        "Your code replaces −∞ by a fixed number. In a row whose scores lie below that number, the"
+        " hidden position becomes the largest and takes all the weight."
+    ),
+    question="Which number lies below every score that there can be?",
+)
+def fill_above_low_scores() -> Iterator[Form]:
+    def filled(fill: float) -> Form:
+        return of_scores(
+            lambda x, axis: (
+                right_softmax(np.where(np.isneginf(x), fill, x), axis)
+                * ~np.isneginf(x).all(axis=axis, keepdims=True)
+            )
+        )
+
+    yield from map(filled, (-10.0, -50.0, -100.0, -1e3, -1e4, -5e4, -65504.0, -1e5))
+
+
+@misconception(
+    "softmax",
+    "exponents bounded from below",
+    about="range",
+    told=(
+        "Your code keeps the exponents from falling below a fixed number. What lies further down, "
+        "hidden positions among it, then still gets some weight."
+    ),
+    question="What does exp give far below zero, and is there anything to protect it from?",
+)
+def bounded_from_below() -> Iterator[Form]:
+    yield from map(exponents_bounded, (-20.0, -30.0, -50.0, -64.0, -80.0, -88.0, -100.0, -700.0))
 
 
 # --- softmax: number types --------------------------------------------------------------------
@@ -707,7 +1026,35 @@ def narrow_integers() -> Iterator[Form]:
         x = np.asarray(scores)
         return over_sum(np.exp((x - x.max(axis=axis, keepdims=True)).astype(np.float64)), axis)
 
-    yield from (by_numpy, then_float64, cast_late)
+    def with_numpys_type(scores: Any, axis: int = -1) -> Array:
+        x = np.asarray(scores)
+        return right_softmax(x, axis).astype(np.exp(x.flat[:1]).dtype)
+
+    yield from (by_numpy, then_float64, cast_late, with_numpys_type)
+
+
+@misconception(
+    "softmax",
+    "fractions into an integer array",
+    about="integers",
+    told=(
+        "Your code subtracts or divides inside an array of integers (`-=`, `/=`, `out=`). NumPy "
+        "refuses to put a fraction there."
+    ),
+    question="Which type must the array have before you write the result of a division into it?",
+)
+def written_into_integers() -> Iterator[Form]:
+    def shifted(scores: Any, axis: int = -1) -> Array:
+        x = np.array(scores)
+        x -= row_maximum(wide(x), axis)
+        return right_softmax(x, axis)
+
+    def divided(scores: Any, axis: int = -1) -> Array:
+        x = np.array(scores)
+        x /= 1.0
+        return right_softmax(x, axis)
+
+    yield from (shifted, divided)
 
 
 @misconception(
@@ -739,6 +1086,13 @@ def half_inside() -> Iterator[Form]:
     yield in_half(one_by_one)
     yield in_half(lambda e, axis: e.sum(axis=axis, keepdims=True))
     yield in_half(lambda e, axis: e.sum(axis=axis, keepdims=True, dtype=np.float32))
+
+    def differences_only(scores: Any, axis: int = -1) -> Array:
+        x = np.asarray(scores).astype(float_type(scores))
+        shifted = x - row_maximum(x, axis)
+        return over_sum(np.exp(wide(shifted)), axis).astype(x.dtype)
+
+    yield differences_only
 
 
 @misconception(
@@ -903,6 +1257,12 @@ def list_other_shift() -> Iterator[Form]:
         lambda row: row[-1],
         min,
     ]
+
+    def mean_of_allowed(row: list[float]) -> float:
+        allowed = [score for score in row if score != -math.inf]
+        return sum(allowed) / len(allowed)
+
+    choices.append(mean_of_allowed)
     for choice in choices:
         yield list_form(choice, zeros)
         yield list_form(choice, None)
@@ -950,14 +1310,24 @@ def list_equal() -> Iterator[Form]:
 
 @misconception(
     "softmax_list",
-    "exponentials not divided",
+    "exponentials not divided by their sum",
     about="formula",
-    told="Your code returns the exponentials. They are positive, but nothing makes them sum to 1.",
+    told=(
+        "Your numbers are exponentials that were never divided by their sum. They are positive, "
+        "but nothing makes them sum to 1."
+    ),
     question="What turns positive numbers into shares of a whole?",
 )
 def list_not_divided() -> Iterator[Form]:
     yield lambda row: [math.exp(score) for score in row]
     yield lambda row: [math.exp(score - max(row)) for score in row]
+    yield (
+        lambda row: (
+            zeros(len(row))
+            if max(row) == -math.inf
+            else [math.exp(score - max(row)) for score in row]
+        )
+    )
 
 
 @misconception(
@@ -1042,3 +1412,207 @@ def list_changed() -> Iterator[Form]:
         return oracle.softmax_row(row)
 
     yield from (shifted, overwritten, exponentiated, sorted_first)
+
+
+@misconception(
+    "softmax_list",
+    "divided by the sum of the scores",
+    about="formula",
+    told=(
+        "Your code divides the exponentials by the sum of the scores. The weights sum to 1 only if"
+        " they are divided by the sum of what stands above the line."
+    ),
+    question="Which numbers stand above the line, and what is their sum?",
+)
+def list_over_scores() -> Iterator[Form]:
+    def softmax_list(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        total = sum(score for score in row if score != -math.inf)
+        return [math.exp(score - max(row)) / total if total else 0.0 for score in row]
+
+    yield softmax_list
+    yield lambda row: [math.exp(score) / sum(row) for score in row]
+
+
+@misconception(
+    "softmax_list",
+    "sum changes while dividing",
+    about="formula",
+    told=(
+        "Your code sums the list anew for each weight, while it already writes weights into that "
+        "list. From the second one on it divides by another sum."
+    ),
+    question="When is the sum to be taken: before the first division, or at each?",
+)
+def list_sum_changes() -> Iterator[Form]:
+    def softmax_list(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        numbers = [math.exp(score - max(row)) for score in row]
+        for index in range(len(numbers)):
+            numbers[index] = numbers[index] / sum(numbers)
+        return numbers
+
+    yield softmax_list
+
+
+@misconception(
+    "softmax_list",
+    "large epsilon",
+    about="formula",
+    told=(
+        "Your code adds a small number to the sum before it divides. One that is too large takes a"
+        " visible share of the weights, so they sum to less than 1."
+    ),
+    question="What is the sum at least, once the maximum has been subtracted: can it be 0 at all?",
+)
+def list_large_epsilon() -> Iterator[Form]:
+    def added(epsilon: float) -> Form:
+        def softmax_list(row: list[float]) -> list[float]:
+            highest = max(row) if max(row) > -math.inf else 0.0
+            numbers = [math.exp(score - highest) for score in row]
+            return [number / (sum(numbers) + epsilon) for number in numbers]
+
+        return softmax_list
+
+    yield from map(added, (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0))
+
+
+@misconception(
+    "softmax_list",
+    "whole-number division",
+    about="formula",
+    told="Your code divides with `//`, which cuts every weight below 1 off to 0.",
+    question="What is 1 // 2, and what should it be?",
+)
+def list_floor_division() -> Iterator[Form]:
+    def softmax_list(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        numbers = [math.exp(score - max(row)) for score in row]
+        return [number // sum(numbers) for number in numbers]
+
+    yield softmax_list
+    yield lambda row: [int(weight) for weight in oracle.softmax_row(row)]
+
+
+@misconception(
+    "softmax_list",
+    "logarithm of the weights",
+    about="formula",
+    told=(
+        "Your code returns the logarithms of the weights. They are 0 or below, and do not sum to 1."
+    ),
+    question="What is still to be done to a logarithm to get the weight itself?",
+)
+def list_logarithms() -> Iterator[Form]:
+    def softmax_list(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        total = sum(math.exp(score - max(row)) for score in row)
+        return [score - max(row) - math.log(total) for score in row]
+
+    yield softmax_list
+
+
+@misconception(
+    "softmax_list",
+    "scores cut to whole numbers",
+    about="formula",
+    told=(
+        "Your code cuts the scores to whole numbers before the exponential; their fractions count "
+        "too."
+    ),
+    question="What becomes of the difference between 0.9 and 0.1 in your code?",
+)
+def list_cut() -> Iterator[Form]:
+    def softmax_list(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        return oracle.softmax_row([s if s == -math.inf else float(int(s)) for s in row])
+
+    def rounded(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        return oracle.softmax_row([s if s == -math.inf else float(round(s)) for s in row])
+
+    yield from (softmax_list, rounded)
+
+
+@misconception(
+    "softmax_list",
+    "no list",
+    about="formula",
+    told=(
+        "Your code gives the right numbers, but not in a list: an array, a tuple or a generator, "
+        "which can be read only once."
+    ),
+    question="Which kind of thing does the docstring promise, and how do you make one?",
+)
+def list_no_list() -> Iterator[Form]:
+    yield lambda row: np.array(oracle.softmax_row(row))
+    yield lambda row: tuple(oracle.softmax_row(row))
+    yield lambda row: (weight for weight in oracle.softmax_row(row))
+
+
+@misconception(
+    "softmax_list",
+    "hidden positions keep a little",
+    about="empty range",
+    told=(
+        "Your code replaces −∞ by a number that is not low enough for every row, or bounds the "
+        "exponents from below. A position that must not be seen then still gets some weight."
+    ),
+    question="What is exp(−∞), and would it need any help?",
+)
+def list_hidden_keeps() -> Iterator[Form]:
+    def filled(fill: float) -> Form:
+        def softmax_list(row: list[float]) -> list[float]:
+            if max(row) == -math.inf:
+                return zeros(len(row))
+            return oracle.softmax_row([fill if s == -math.inf else s for s in row])
+
+        return softmax_list
+
+    def bounded(least: float) -> Form:
+        def softmax_list(row: list[float]) -> list[float]:
+            if max(row) == -math.inf:
+                return zeros(len(row))
+            return oracle.softmax_row([max(s - max(row), least) for s in row])
+
+        return softmax_list
+
+    yield from map(filled, (-10.0, -30.0, -50.0, -100.0, -1e3, -1e4, -1e5))
+    yield from map(bounded, (-30.0, -50.0, -100.0, -700.0, -708.0, -745.0))
+
+
+@misconception(
+    "softmax_list",
+    "hidden scores left out",
+    about="empty range",
+    told="Your result has no entries for scores of −∞, so it is shorter than the row.",
+    question="Which weight belongs to a score of −∞, and where must it stand?",
+)
+def list_left_out() -> Iterator[Form]:
+    def softmax_list(row: list[float]) -> list[float]:
+        if max(row) == -math.inf:
+            return zeros(len(row))
+        return oracle.softmax_row([score for score in row if score != -math.inf])
+
+    def nothing(row: list[float]) -> list[float]:
+        allowed = [score for score in row if score != -math.inf]
+        return oracle.softmax_row(allowed) if allowed else []
+
+    yield from (softmax_list, nothing)
+
+
+@misconception(
+    "softmax_list",
+    "a single score always gets 1",
+    about="empty",
+    told="Your code gives a single score the weight 1 without looking at it, even if it is −∞.",
+    question="What may be chosen when the only score is −∞?",
+)
+def list_single() -> Iterator[Form]:
+    yield lambda row: [1.0] if len(row) == 1 else oracle.softmax_row(row)

@@ -209,8 +209,10 @@ def is_data(Counter):
 def peak(allocate):
     raise CheckFailed("told", str(observe(allocate, memory=True).peak))
 
-def many(apply):
-    tell(observe(apply, lambda x: x + 1, 0))
+def hangs(last):
+    while observe(last).value == "for ever":
+        while True:
+            pass
 '''
 COUNTER = """class Counter:
     def __init__(self, start): self.count = start
@@ -228,7 +230,7 @@ CELLS = {
     "apply": ("def apply(f, x):\n    return f(x) + 1", ["lend", "fail"]),
     "Counter": (COUNTER, ["objects", "is_data"]),
     "allocate": ("def allocate():\n    return 1", ["peak"]),
-    "recurse": ("def recurse(f, x):\n    return x", ["many"]),
+    "last": ("def last():\n    return 1", ["hangs"]),
 }
 
 
@@ -358,6 +360,19 @@ def test_peak_memory_is_measured(body: str, least: float, most: float, trial: Le
 def test_a_process_that_dies_while_memory_is_measured(trial: Lesson) -> None:
     answers = {"allocate": "import os\ndef allocate():\n    os._exit(3)"}
     assert told_in(trial, answers, "allocate-peak") == "None"
+
+
+def test_a_check_that_hangs_costs_time_and_no_other_cell(
+    trial: Lesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should a student ever find a value on which a check computes without end."""
+    monkeypatch.setattr(trial, "settings", Settings(notebook_seconds=1.0))
+    result = trial.grade({"last": "def last():\n    return 'for ever'"})
+    last = result.graded[-1]
+    assert (last.status, last.points) == (Status.TIMEOUT, 0)
+    assert "The time for the whole notebook (1 s) was used up" in last.message
+    assert result.graded[0].status is Status.FAILED
+    assert result.reason == ""
 
 
 def test_an_object_does_not_outlive_its_process(trial: Lesson) -> None:

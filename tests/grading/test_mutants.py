@@ -24,6 +24,7 @@ SECOND_MISTAKES = {
     "hidden positions keep a little",
     "16 bits inside",
     "always float64",
+    "no scale",
 }
 
 

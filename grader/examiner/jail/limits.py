@@ -21,7 +21,7 @@ class Limits:
     memory_bytes   address space beyond what is mapped now; past it comes MemoryError
     file_bytes     size of one file; past it a write fails with OSError
     scratch_bytes  size of the whole scratch folder: no kernel limit says this, so a supervisor
-                   must watch it, unlinked files that are still open included
+                   must watch it (grader.examiner.scratch), deleted files still open included
     open_files     descriptors that may be open at once
     """
 

@@ -25,10 +25,10 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 COURSE_FOLDERS = ("grader", "notebooks", "solutions", "source")
 MIB = 2**20
 QUICK = Settings(
-    call_seconds=2.0,
+    call_seconds=1.5,
     cell_seconds=2.5,
     notebook_seconds=20.0,
-    limits=jail.Limits(memory_bytes=512 * MIB, scratch_bytes=8 * MIB, file_bytes=4 * MIB),
+    limits=jail.Limits(4, memory_bytes=512 * MIB, scratch_bytes=8 * MIB, file_bytes=4 * MIB),
 )
 SECRET = b"a secret of this course"
 CANARY = "canary-7d1f-"  # every planted one begins so, and has a word after it

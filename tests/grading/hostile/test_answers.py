@@ -4,6 +4,7 @@ import unicodedata
 
 import pytest
 
+from grader.check import show
 from tests.grading.hostile.court import Court, Graded, wrong
 
 LONGEST = 6000  # characters of one message
@@ -233,6 +234,17 @@ def test_an_exception_that_says_not_written_is_believed(court: Court) -> None:
     answers = {"softmax": "def softmax(scores, axis=-1):\n    raise NotImplementedError('yet')"}
     graded = court.judge({**court.answers, **answers})
     assert graded.statuses("softmax") == {"not_written"}
+
+
+@pytest.mark.parametrize("what", ["one with markup", "one with orders for a terminal"])
+def test_the_terminal_shows_it_as_it_stands(
+    what: str, court: Court, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = {"softmax": f"def softmax(scores, axis=-1):\n    raise {EXCEPTIONS[what]}"}
+    show(court.judge(answers).result)
+    shown = capsys.readouterr().out
+    assert not set("\x1b\x07\u202e") & set(shown)
+    assert ("[/red]</b><script>" in shown) is (what == "one with markup")
 
 
 # --- what is printed ----------------------------------------------------------------------------

@@ -107,6 +107,9 @@ CHEATS = {
         "import grader.observe as o\no.Stage.fetch = lambda self, names: o.wire.encode("
         "{name: ['value', [True, 1.0]] for name in names})"
     ),
+    "a fetch that ends the process": (
+        "import grader.observe as o, os\no.Stage.fetch = lambda self, names: os._exit(1)"
+    ),
     "a fetch of nonsense": (
         "import grader.observe as o\no.Stage.fetch = lambda self, names: o.wire.encode([18.0])"
     ),

@@ -114,23 +114,20 @@ def test_nothing_secret_gets_out(way: str, when: str, court: Court) -> None:
     assert "nothing found" in graded.messages("softmax"), graded.messages()
 
 
-@pytest.mark.parametrize("way", ["files", "imports"])
-def test_without_the_jail_the_thieves_do_find_it(
-    way: str, court: Court, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """In the same place, so the jail is what keeps them out."""
-    unguarded = Court(tmp_path_factory.mktemp("unguarded"), None)
+def test_without_the_jail_the_thieves_do_find_it(tmp_path: Path) -> None:
+    """In the same place, so the jail is what keeps them out; still they earn nothing."""
+    unguarded = Court(tmp_path, None)
     unguarded.lesson.__enter__()
     try:
-        own, answers = thief(unguarded, way)
-        graded = unguarded.grade(notebook(unguarded.entry, answers, own))
+        for way in ("files", "imports"):
+            own, answers = thief(unguarded, way)
+            graded = unguarded.grade(notebook(unguarded.entry, answers, own))
+            assert CANARY in graded.everything()
+            assert graded.points == 0
         honest = unguarded.grade(notebook(unguarded.entry, unguarded.answers))
+        assert (honest.points, honest.result.jail) == (18, "none")
     finally:
         unguarded.close()
-    assert CANARY in graded.everything()
-    assert graded.points == 0
-    assert honest.points == 18
-    assert honest.result.jail == "none"
 
 
 # --- looking from outside -----------------------------------------------------------------------

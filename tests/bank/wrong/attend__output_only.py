@@ -1,0 +1,14 @@
+"""Misconception: forgets the second result.
+
+Source (analogue): keras-team/keras: return_attention_scores is False by default
+"""
+import math
+
+
+def attend(query, keys, values):
+    scores = [sum(q * k for q, k in zip(query, key)) / math.sqrt(len(query)) for key in keys]
+    top = max(scores)
+    e = [math.exp(s - top) for s in scores]
+    weights = [x / sum(e) for x in e]
+    output = [sum(w * v[c] for w, v in zip(weights, values)) for c in range(len(values[0]))]
+    return output
