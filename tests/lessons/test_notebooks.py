@@ -274,7 +274,7 @@ def test_code_is_short_enough_to_read(entry):
     for cell in code_cells(solved(entry)):
         lines = without_markers(cell.source).split("\n")
         assert max(map(len, lines)) <= LONGEST_LINE, grade_id(cell)
-        if kind(cell) not in (Kind.ANSWER, Kind.GRADED):
+        if kind(cell) in (Kind.DEMO, Kind.PREDICT):  # set-up may hold what earlier lessons built
             assert len(lines) <= MOST_LINES, grade_id(cell)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from grader import course, work
 from grader.errors import CourseError
+from tests.unit.test_course import ENTRY, course_at
 
 NAME = "01-softmax"
 
@@ -14,11 +15,10 @@ NAME = "01-softmax"
 @pytest.fixture
 def root(tmp_path):
     """A course of one lesson."""
-    entry = course.lesson(NAME)
-    for path in (entry.root / "source" / "course.toml", entry.released):
-        target = tmp_path / path.relative_to(entry.root)
-        target.parent.mkdir(parents=True)
-        shutil.copyfile(path, target)
+    course_at(tmp_path, ENTRY.format(NAME, "Softmax"))
+    released = course.lesson(NAME, tmp_path).released
+    released.parent.mkdir(parents=True)
+    released.write_text("the lesson", "utf-8")
     return tmp_path
 
 
