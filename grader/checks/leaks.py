@@ -119,6 +119,11 @@ def positions_only(x: Array) -> Array:
     return np.arange(len(x), dtype=float)[:, None]
 
 
+# With these inputs the last bits of `global_maximum` do differ, whatever is changed.
+ROUNDED = (
+    np.array([[0.31, -0.25], [-0.45, 0.18], [0.33, 0.42], [-0.24, -0.36]]),
+    np.array([[-0.33, -0.31], [-0.1, -0.13], [-0.44, 0.33], [-0.19, -0.32]]),
+)
 RIGHT = (
     Example("causal attention", "causal attention", lambda x: attend(x, causal(len(x)))),
     Example("sliding window", "causal attention to the last two positions", window),
@@ -212,13 +217,13 @@ def tiny_beside_large(x: Array) -> Array:
 
 
 def one_feature(x: Array) -> Array:
-    """The running mean whose last feature alone is moved, from row 2 on."""
-    return beside(x, np.tanh(later(x, lambda u: u)), from_row(x, 2))
+    """The running mean whose last feature alone is moved, from row 1 on."""
+    return beside(x, np.tanh(later(x, lambda u: u)), from_row(x, 1))
 
 
 def first_feature(x: Array) -> Array:
-    """The running mean whose first feature alone is moved, from row 1 on."""
-    return beside(x, np.tanh(later(x, lambda u: u)), from_row(x, 1), feature=0)
+    """The running mean whose first feature alone is moved."""
+    return beside(x, np.tanh(later(x, lambda u: u)), from_row(x, 0), feature=0)
 
 
 def opposite(x: Array) -> Array:
@@ -235,10 +240,10 @@ SMALL = (
             "from row 1 on", tiny, 1),
     Example("tiny beside large outputs", "a running mean plus 1000, which later inputs move by "
             "less than 0.0001", tiny_beside_large, 0),
-    Example("one feature", "a running mean whose last feature is moved by later inputs, from row 2 "
-            "on", one_feature, 2),
-    Example("the first feature", "a running mean whose first feature is moved by later inputs, "
-            "from row 1 on", first_feature, 1),
+    Example("one feature", "a running mean whose last feature is moved by later inputs, from row 1 "
+            "on", one_feature, 1),
+    Example("the first feature", "a running mean whose first feature is moved by later inputs",
+            first_feature, 0),
     Example("downwards only", "a running mean, less the largest later input",
             lambda x: means(x) - largest_later(x)[:, None], 0),
     Example("upwards only", "a running mean, plus the largest later input",
@@ -291,6 +296,8 @@ LEAKS = (*SEEN, *SMALL, *CHANGES)
 
 # --- functions that give something that is not finite -------------------------------------------
 
+KNOWN = np.array([[0.3, -0.2], [-0.4, 0.1], [0.2, 0.4]])
+
 
 def with_row(row: int, value: float) -> Callable[[Array], Array]:
     """The running mean with one row set to `value`."""
@@ -304,8 +311,8 @@ def with_row(row: int, value: float) -> Callable[[Array], Array]:
 
 
 def only_known(otherwise: float) -> Callable[[Array], Array]:
-    """A right function that knows inputs up to 0.5 in size, and gives `otherwise` for others."""
-    return lambda x: np.where(np.abs(x) <= 0.5, x, otherwise)
+    """A right function that knows the inputs `KNOWN` only, and gives `otherwise` for others."""
+    return lambda x: np.where(x == KNOWN[: len(x)], x, otherwise)
 
 
 BROKEN = (
@@ -313,10 +320,17 @@ BROKEN = (
     Example("infinity in row 1", "a running mean with infinity in row 1", with_row(1, np.inf)),
     Example("NaN in the last row", "a running mean with NaN in its last row",
             with_row(-1, np.nan)),
-    Example("NaN for unknown inputs", "its input, or NaN where that is beyond 0.5 in size",
+    Example("NaN for unknown inputs", "its input, or NaN where that is another than in this call",
             only_known(np.nan)),
-    Example("infinity for unknown inputs", "its input, or infinity where that is beyond 0.5 in "
-            "size", only_known(np.inf)),
+    Example("infinity for unknown inputs", "its input, or infinity where that is another than in "
+            "this call", only_known(np.inf)),
 )  # fmt: skip
 
-BY_NAME = {example.name: example for example in (*RIGHT, *LEAKS, *BROKEN)}
+# Asked for the diagnosis only: here what is not finite reaches the outputs that are compared.
+SPOILT = Example(
+    "NaN everywhere for unknown inputs",
+    "its input, or NaN everywhere where one is another than in this call",
+    lambda x: x if np.array_equal(x, KNOWN[: len(x)]) else np.full(x.shape, np.nan),
+)
+
+BY_NAME = {example.name: example for example in (*RIGHT, *LEAKS, *BROKEN, SPOILT)}

@@ -34,6 +34,15 @@ ask_document = asking("document_mask")
 ask = asking("scaled_dot_product_attention")
 ask_leak = asking("first_leak")
 
+# Calls by which mistakes are told apart that fail alike in a cell: without a mask, with an ordinary
+# one, with a hidden key that scores highest.
+_SQUARE = np.array([[1.0, 0.5], [0.25, 1.0], [0.75, 0.5]])
+_CAUSAL = oracle.causal_mask(3)
+PLAIN = (_SQUARE, _SQUARE, _SQUARE[:, :1])
+MASKED = (*PLAIN, _CAUSAL)
+OUTSHONE = (np.array([[60.0]]), np.array([[0.0], [0.5], [30.0]]), np.eye(3), _CAUSAL[1:2])
+TELLING = (PLAIN, MASKED, OUTSHONE)
+
 WHY_ROOT = "The scores are the dot products divided by √d_k, the root of the width of the keys."
 WHY_MIX = "The output of a query is the sum of the values, each times its weight."
 
@@ -187,8 +196,7 @@ def _in_shape(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     truth = value.astype(bool)
     if len(shape) == 3 and shape[1] == 1 and truth.shape == (shape[0], shape[2], shape[2]):
         return truth.any(axis=1, keepdims=True)
-    long = [[length for length in each if length > 1] for each in (truth.shape, shape)]
-    return truth.reshape(shape) if long[0] == long[1] else None
+    return truth.reshape(shape) if _long(truth.shape) == _long(shape) else None
 
 
 def _must_be_boolean(seen: Answer, shape: tuple[int, ...], why: str = "") -> None:
@@ -251,11 +259,10 @@ def output(attention: Any) -> None:
     passed("the output is the weighted sum of the values, in the right shape", seen)
 
 
-@graded("scaled_dot_product_attention", about="mask")
+@graded("scaled_dot_product_attention", about="mask", also=(PLAIN,))
 def hidden(attention: Any) -> None:
     """Hidden keys get exactly 0 and every row still sums to 1, however the mask broadcasts."""
-    causal, square = oracle.causal_mask(3), np.array([[1.0, 0.5], [0.25, 1.0], [0.75, 0.5]])
-    _must_hide(attention, square, square, square[:, :1], causal)
+    _must_hide(attention, *MASKED)
     padding = oracle.padding_mask([4, 1, 2], 4)
     for lead, mask in [
         ((), oracle.causal_mask(2, 4)),
@@ -268,7 +275,7 @@ def hidden(attention: Any) -> None:
     passed("hidden keys get weight 0, and the others share the 1", seen)
 
 
-@graded("scaled_dot_product_attention", about="dominant")
+@graded("scaled_dot_product_attention", about="dominant", also=TELLING)
 def dominant(attention: Any) -> None:
     """A hidden key whose score is by far the largest leaves no trace."""
     why = (
@@ -284,7 +291,7 @@ def dominant(attention: Any) -> None:
     passed("a hidden key has no effect, however large its score", seen)
 
 
-@graded("scaled_dot_product_attention", about="range")
+@graded("scaled_dot_product_attention", about="range", also=TELLING)
 def low(attention: Any) -> None:
     """All visible scores lie far below, or far above, those that are hidden."""
     depth = float(generator("low").integers(600, 900))
@@ -296,7 +303,7 @@ def low(attention: Any) -> None:
     passed("visible keys get their share however low or high their scores are", seen)
 
 
-@graded("scaled_dot_product_attention", about="empty")
+@graded("scaled_dot_product_attention", about="empty", also=TELLING[:2])
 def empty(attention: Any) -> None:
     """A query without any key: zero weights, zero output, and its neighbours undisturbed."""
     why = "This mask leaves a query without any key. Its weights and its output are zeros."
@@ -375,16 +382,25 @@ def _output_of(seen: Answer, Q: np.ndarray, V: np.ndarray) -> Answer:
 
 
 def _part(seen: Answer, index: int, shape: tuple[int, ...]) -> Answer:
-    """Output or weights: the pair is there, and this half of it is an array of this shape."""
+    """Output or weights: the pair is there, and this half of it is an array of this shape.
+
+    Axes of length 1 may be missing (none may be too many): only `output` asks for those.
+    """
     pair = seen.value
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         seen.fail(f"returns {kind_of(pair)}", "It must return a pair: (output, weights).")
     names = "output, _" if index == 0 else "_, weights"
-    part = replace(
-        seen, call=f"{names} = {seen.call}", seen=replace(seen.seen, value=pair[index])
-    )
+    value = pair[index]
+    if isinstance(value, np.ndarray) and value.ndim < len(shape):
+        value = value.reshape(shape) if _long(value.shape) == _long(shape) else value
+    part = replace(seen, call=f"{names} = {seen.call}", seen=replace(seen.seen, value=value))
     part.must_be_array(shape)
     return part
+
+
+def _long(shape: tuple[int, ...]) -> list[int]:
+    """The lengths that are more than 1."""
+    return [length for length in shape if length > 1]
 
 
 def _must_weigh(
@@ -473,12 +489,14 @@ def _must_have_ratios(
 
 
 def _must_mix(attention: Any, Q: np.ndarray, K: np.ndarray, V: np.ndarray, why: str) -> Answer:
-    """The output is what the weights that came with it make of the values."""
+    """The output is what the weights that came with it make of the values; shapes are exact."""
     seen = ask(attention, Q, K, V)
-    found = _weights_of(seen, Q, K)
+    found, mixed = _weights_of(seen, Q, K), _output_of(seen, Q, V)
     values = found.must_be_array(found.value.shape)
     found.must_be_finite(values, "Weights are numbers from 0 to 1, never NaN.")
     _must_be_mixed(seen, values, V, why)
+    for part, whole in zip(seen.value, (mixed, found), strict=True):
+        replace(whole, seen=replace(seen.seen, value=part)).must_be_array(whole.value.shape)
     return seen
 
 
@@ -570,32 +588,40 @@ def inputs(name: str, shape: tuple[int, int]) -> np.ndarray:
     return (random.uniform(0.1, 0.45, shape) * random.choice([-1.0, 1.0], shape)).round(2)
 
 
-@graded("first_leak", about="right")
+TELLING_INPUTS = np.array([[0.3, -0.2], [-0.4, 0.1], [0.2, 0.4], [-0.1, 0.3]])
+BY_SIZE = (example("large inputs only"), example("moderate inputs only"))
+SOUND = (example("divided by the length"), example("all future keys"))
+ONE_WAY = (example("upwards only"), example("downwards only"))
+MORE = (*ONE_WAY, *SOUND)
+
+
+@graded("first_leak", about="right", also=[(example("one future key"), TELLING_INPUTS)])
 def leak_right(first_leak: Any) -> None:
     """None for right functions, usual and unusual, and for a single position."""
     for right in leaks.RIGHT:
         _must_find(first_leak, right, inputs("right", (4, 2)))
-    narrow = inputs("narrow", (3, 3)).astype(np.float32)
-    _must_find(first_leak, example("causal attention"), narrow)
+    for x in leaks.ROUNDED:
+        _must_find(first_leak, example("global maximum"), x)
+    _must_find(first_leak, example("causal attention"), inputs("wide", (3, 3)))
     seen = _must_find(first_leak, example("causal attention"), inputs("one", (1, 2)))
     passed("first_leak returns None for right functions, also for unusual ones", seen)
 
 
-@graded("first_leak", about="position")
+@graded("first_leak", about="position", also=[(ONE_WAY[0], TELLING_INPUTS)])
 def leak_position(first_leak: Any) -> None:
     """Attentions that see too much: the first position that does."""
     _must_find_all(first_leak, leaks.SEEN, inputs("seen", (4, 2)))
     passed("first_leak names the first position that sees a later one")
 
 
-@graded("first_leak", about="small")
+@graded("first_leak", about="small", also=[(each, TELLING_INPUTS) for each in BY_SIZE])
 def leak_small(first_leak: Any) -> None:
     """Leaks that show in a small part of the output, or little."""
     _must_find_all(first_leak, leaks.SMALL, inputs("small", (4, 2)))
     passed("first_leak finds leaks that are tiny, or in one feature only")
 
 
-@graded("first_leak", about="changes")
+@graded("first_leak", about="changes", also=[(each, TELLING_INPUTS) for each in MORE])
 def leak_changes(first_leak: Any) -> None:
     """Leaks that only some changes of the inputs show."""
     _must_find_all(first_leak, leaks.CHANGES, inputs("changes", (4, 2)))
@@ -604,14 +630,15 @@ def leak_changes(first_leak: Any) -> None:
 
 
 @graded(
-    "first_leak", about="finite", also=[(each, inputs("broken", (3, 2))) for each in leaks.BROKEN]
+    "first_leak",
+    about="finite",
+    also=[(each, leaks.KNOWN) for each in (*leaks.BROKEN, leaks.SPOILT, *SOUND)],
 )
 def leak_finite(first_leak: Any) -> None:
     """ValueError when an output is not finite."""
-    x = inputs("broken", (3, 2))
-    seen = _must_find(first_leak, example("running mean"), x)
+    seen = _must_find(first_leak, example("running mean"), inputs("finite", (3, 2)))
     for broken in leaks.BROKEN:
-        _must_refuse(first_leak, broken, x)
+        _must_refuse(first_leak, broken, leaks.KNOWN)
     passed("first_leak raises ValueError where an output is not finite", seen)
 
 

@@ -59,7 +59,6 @@ def not_after(query: Array, key: Array, queries: int, keys: int) -> Array:
 def causal_true_hides() -> Iterator[Form]:
     yield causal_by(lambda i, j, q, k: j > i + k - q)
     yield causal_by(lambda i, j, q, k: j > i)
-    yield causal_by(lambda i, j, q, k: j >= i + k - q + 1, lambda mask: mask.astype(float))
 
 
 @misconception(
@@ -186,7 +185,6 @@ def k_len_ignored() -> Iterator[Form]:
     question="Which axis of the scores belongs to the queries?",
 )
 def causal_exchanged() -> Iterator[Form]:
-    yield causal_by(lambda i, j, q, k: j <= i + k - q, lambda mask: mask.T)
 
     def exchanged(q_len: int, k_len: int | None = None) -> Array:
         keys = q_len if k_len is None else k_len
@@ -308,7 +306,6 @@ def true_means_padding() -> Iterator[Form]:
     for finish in (lambda m: ~m[:, None, :], lambda m: ~m, lambda m: ~m[:, None, None, :]):
         yield padding_by(finish=finish)
         yield padding_by(on_left=starts, finish=finish)
-    yield padding_by(finish=lambda m: 1.0 - m[:, None, :])
 
 
 @misconception(
@@ -629,7 +626,6 @@ def zero_is_padding() -> Iterator[Form]:
     yield pairs_by(lambda a, b: (a == b) & (b != 0))
     yield pairs_by(lambda a, b: (a == b) & (a != 0) & (b != 0))
     yield pairs_by(lambda a, b: (a == b) & (b > 0))
-    yield pairs_by(lambda a, b: (a == b) & (b >= 0))
 
 
 @misconception(
@@ -687,6 +683,7 @@ def counted_ids() -> Iterator[Form]:
         return mask
 
     yield from (one_hot, by_range)
+    yield pairs_by(lambda a, b: (a == b) & (b >= 0))
 
 
 def batch_form(compute: Callable[[Array], Any]) -> Form:
@@ -753,6 +750,14 @@ def first_sequence_for_all() -> Iterator[Form]:
 
     yield batch_form(first)
 
+    def first_of_batch(ids: Array) -> Array:
+        if ids.ndim == 1:
+            return ids[:, None] == ids[None, :]
+        one = ids[0][:, None] == ids[0][None, :]
+        return np.repeat(one[None], len(ids), axis=0)
+
+    yield batch_form(first_of_batch)
+
 
 @misconception(
     "document_mask",
@@ -811,10 +816,25 @@ def naive(scores: Array) -> Array:
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+def finite_soft(scores: Array) -> Array:
+    """A softmax that takes any maximum which is not finite for 0."""
+    highest = scores.max(axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - np.where(np.isfinite(highest), highest, 0.0))
+        total = e.sum(axis=-1, keepdims=True)
+        return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+
+
 def over_sum(exponentials: Array) -> Array:
     """Divide each row by its sum; zeros where that is 0."""
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total == 0, 1.0, total)
+
+
+def plainly_over_sum(exponentials: Array) -> Array:
+    """Divide each row by its sum, whatever that is."""
+    with np.errstate(invalid="ignore"):
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def last_two_swapped(K: Array) -> Array:
@@ -984,19 +1004,20 @@ def divided_by_scale() -> Iterator[Form]:
         with np.errstate(all="ignore"):
             return 1 / np.float64(math.sqrt(Q.shape[-1]) if scale is None else scale)
 
-    yield attention_by(inverse)
+    def dividing(soften: Soften) -> Form:
+        def scaled_dot_product_attention(
+            Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
+        ) -> Any:
+            divisor = np.float64(math.sqrt(Q.shape[-1]) if scale is None else scale)
+            with np.errstate(all="ignore"):
+                scores = Q @ last_two_swapped(K) / divisor
+                weights = soften(scores if mask is None else INFINITY(scores, mask))
+                return weights @ V, weights
 
-    def dividing(
-        Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
-    ) -> Any:
-        if scale is None:
-            scale = math.sqrt(Q.shape[-1])
-        with np.errstate(all="ignore"):
-            scores = Q @ last_two_swapped(K) / scale
-            weights = soft(scores if mask is None else INFINITY(scores, mask))
-            return weights @ V, weights
+        return scaled_dot_product_attention
 
-    yield dividing
+    for soften in (soft, naive, finite_soft):
+        yield from (attention_by(inverse, soften=soften), dividing(soften))
 
 
 @misconception(
@@ -1053,17 +1074,27 @@ def whole_table() -> Iterator[Form]:
 
 @misconception(
     "scaled_dot_product_attention",
-    "all axes of K reversed",
+    "axes of K named from the front",
     about="formula",
     told=(
-        "`K.T` reverses all axes. With a batch in front it no longer lines up with Q: an error, or "
-        "sequences mixed with each other."
+        "Your code turns K by axes counted from the front, or all of them at once with `.T`. That "
+        "fits one number of axes only: with others it is an error, or sequences are mixed."
     ),
-    question="Which two axes of K have to change places, and which must stay?",
+    question="Which two axes of K change places, and how are they named whatever stands in front?",
     source="HomericIntelligence/Odyssey#5648",
 )
-def all_axes_reversed() -> Iterator[Form]:
-    yield attention_by(turned=lambda K: K.T)
+def axes_from_front() -> Iterator[Form]:
+    ways: list[Callable[[Array], Array]] = [
+        lambda K: K.T,
+        lambda K: K.transpose(1, 0),
+        lambda K: K.swapaxes(0, 1),
+        lambda K: K.transpose(0, 2, 1),
+        lambda K: K.swapaxes(1, 2),
+        lambda K: K.transpose(0, 1, 3, 2),
+        lambda K: K.swapaxes(2, 3),
+    ]
+    for way, (hide, soften) in itertools.product(ways, STYLES[:2]):
+        yield attention_by(turned=way, hide=hide, soften=soften)
 
     def dotted(
         Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
@@ -1073,22 +1104,6 @@ def all_axes_reversed() -> Iterator[Form]:
         return np.dot(weights, V), weights
 
     yield dotted
-
-
-@misconception(
-    "scaled_dot_product_attention",
-    "axes named by number",
-    about="formula",
-    told="Your code names the axes of K from the front, so it fits one number of axes only.",
-    question="How are the last two axes named, whatever stands in front of them?",
-)
-def axes_by_number() -> Iterator[Form]:
-    yield attention_by(turned=lambda K: K.transpose(0, 2, 1))
-    yield attention_by(turned=lambda K: K.transpose(0, 1, 3, 2))
-    yield attention_by(turned=lambda K: K.transpose(1, 0))
-    yield attention_by(turned=lambda K: K.swapaxes(1, 2))
-    yield attention_by(turned=lambda K: K.swapaxes(2, 3))
-    yield attention_by(turned=lambda K: K.swapaxes(0, 1))
 
 
 @misconception(
@@ -1292,25 +1307,19 @@ def masked_after() -> Iterator[Form]:
 
 @misconception(
     "scaled_dot_product_attention",
-    "masked after the softmax, then divided again",
+    "hidden keys take part in the softmax",
     about="dominant range",
     told=(
-        "Your code sets weights to 0 after the softmax and divides each row by what is left. On "
-        "paper that is right. But when a hidden key has by far the largest score, the visible "
-        "weights have become 0 before that, and nothing is left to divide."
+        "In your code hidden keys still take part in the softmax, in its maximum or in its sum, "
+        "and are taken out later. On paper that is right. But when a hidden key has by far the "
+        "largest score, the visible weights are rounded to 0 before that: nothing is left."
     ),
-    question="Which weight does the softmax give the visible keys when a hidden one scores 1e5?",
+    question="When is the maximum of a row taken in your code, before or after the mask?",
     source="abisee/pointer-generator#88; ruotianluo/self-critical.pytorch#89",
 )
 def masked_then_divided() -> Iterator[Form]:
-    yield after_softmax(lambda weights, mask: over_sum(weights * mask))
-
-    def plainly(weights: Array, mask: Array) -> Array:
-        kept = weights * mask
-        with np.errstate(invalid="ignore"):
-            return kept / kept.sum(axis=-1, keepdims=True)
-
-    yield after_softmax(plainly)
+    for divide in (over_sum, plainly_over_sum):
+        yield after_softmax(lambda weights, mask, divide=divide: divide(weights * mask))
     for epsilon in (1e-8, 1e-9, 1e-12, 1e-16, 1e-30):
         yield after_softmax(
             lambda weights, mask, epsilon=epsilon: weights
@@ -1328,6 +1337,19 @@ def masked_then_divided() -> Iterator[Form]:
 
     yield from_all_scores
 
+    def masked_after_maximum(divide: Callable[[Array], Array]) -> Form:
+        def scaled_dot_product_attention(
+            Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
+        ) -> Any:
+            scores = Q @ last_two_swapped(K) * root_of_keys(Q, K, V, scale)
+            scores = scores - scores.max(axis=-1, keepdims=True)
+            weights = divide(np.exp(scores if mask is None else INFINITY(scores, mask)))
+            return weights @ V, weights
+
+        return scaled_dot_product_attention
+
+    yield from map(masked_after_maximum, (over_sum, plainly_over_sum))
+
 
 @misconception(
     "scaled_dot_product_attention",
@@ -1341,8 +1363,8 @@ def masked_then_divided() -> Iterator[Form]:
     source="huggingface/transformers: masks filled with −10000",
 )
 def not_low_enough() -> Iterator[Form]:
-    fills = (-1.0, -10.0, -20.0, -50.0, -100.0, -1e3, -9999.0, -1e4, -65504.0, -1e5)
-    for fill in fills[:5]:
+    fills = (-10.0, -20.0, -50.0, -100.0, -1e3, -9999.0, -1e4, -65504.0, -1e5)
+    for fill in fills[:4]:
         for soften in (soft, naive):
             yield attention_by(hide=filled(fill), soften=soften)
     for fill in fills:
@@ -1360,7 +1382,7 @@ def not_low_enough() -> Iterator[Form]:
     source="lucidrains/memory-compressed-attention#2",
 )
 def plus_infinity() -> Iterator[Form]:
-    for fill, soften in itertools.product((np.inf, 1e9), (soft, naive)):
+    for fill, soften in itertools.product((np.inf, 1e9), (soft, naive, finite_soft)):
         yield attention_by(hide=filled(fill), soften=soften)
 
 
@@ -1483,12 +1505,8 @@ def floored_maximum() -> Iterator[Form]:
 
         return soften
 
-    def plainly(exponentials: Array) -> Array:
-        with np.errstate(invalid="ignore"):
-            return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
     for floor, divide in itertools.product(
-        (0.0, -1e3, -1e4, -5e4, -65504.0, -1e5), (over_sum, plainly)
+        (0.0, -1e3, -1e4, -5e4, -65504.0, -1e5), (over_sum, plainly_over_sum)
     ):
         yield attention_by(soften=floored(floor, divide))
 
@@ -1518,35 +1536,6 @@ def no_maximum() -> Iterator[Form]:
 
     for soften in (plainly, guarded, cured):
         yield attention_by(soften=soften)
-
-
-@misconception(
-    "scaled_dot_product_attention",
-    "one maximum for the whole table",
-    about="range",
-    told="Your code subtracts one maximum from all rows. It may belong to a hidden key.",
-    question="Whose maximum makes the largest exponent of a row exactly 0?",
-)
-def table_maximum() -> Iterator[Form]:
-    def before_masking(divide: Callable[[Array], Array]) -> Form:
-        def scaled_dot_product_attention(
-            Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
-        ) -> Any:
-            scores = Q @ last_two_swapped(K) * root_of_keys(Q, K, V, scale)
-            scores = scores - scores.max(axis=-1, keepdims=True)
-            if mask is not None:
-                scores = INFINITY(scores, mask)
-            weights = divide(np.exp(scores))
-            return weights @ V, weights
-
-        return scaled_dot_product_attention
-
-    def plainly(exponentials: Array) -> Array:
-        with np.errstate(invalid="ignore"):
-            return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-    yield before_masking(over_sum)
-    yield before_masking(plainly)
 
 
 @misconception(
@@ -1828,7 +1817,7 @@ def small_changes() -> Iterator[Form]:
         yield leak_by(added(*sizes))
     for size in (1e-4, 1e-5, 1e-6):
         yield leak_by(added(size))
-    yield from (leak_by(noise), leak_by(replaced), leak_by(to(0.0)), leak_by(to(1.0)))
+    yield from (leak_by(noise), leak_by(replaced), leak_by(to(1.0)))
 
 
 @misconception(
@@ -1865,7 +1854,7 @@ def large_changes() -> Iterator[Form]:
 @misconception(
     "first_leak",
     "later inputs multiplied",
-    about="changes",
+    about="position small changes",
     told=(
         "Your code multiplies later inputs (or turns their signs round). Where an input is 0 that "
         "changes nothing."
@@ -1884,6 +1873,20 @@ def multiplied() -> Iterator[Form]:
 
     for factors in ((2.0,), (10.0,), (100.0,), (1000.0,), (-1.0,), (2.0, 100.0), (10.0, 1000.0)):
         yield leak_by(times(*factors))
+
+
+@misconception(
+    "first_leak",
+    "later inputs set to 0",
+    about="changes",
+    told=(
+        "Your code sets later inputs to 0. That is one change only, a small one, and no change at "
+        "all where an input is 0 already."
+    ),
+    question="Which of your changes would a threshold at 10 notice, and what if x is all zeros?",
+)
+def set_to_zero() -> Iterator[Form]:
+    yield leak_by(edited_by(lambda copy, i: copy[i + 1 :].fill(0.0)))
 
 
 @misconception(
@@ -1949,7 +1952,7 @@ def next_only() -> Iterator[Form]:
 
         return changed
 
-    yield from (leak_by(next_one(*sizes)) for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)))
+    yield from (leak_by(next_one(*sizes)) for sizes in (SIZES, (1.0, 100.0)))
 
 
 @misconception(
@@ -1981,7 +1984,7 @@ def last_only() -> Iterator[Form]:
 
         return first_leak
 
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)):
+    for sizes in (SIZES, (1.0, 100.0)):
         yield from_place(lambda length: length - 1, *sizes)
         yield from_place(lambda length: length // 2, *sizes)
 
@@ -2105,22 +2108,17 @@ def tolerance_too_wide() -> Iterator[Form]:
     ways: list[Moved] = [
         not_close(),
         not_close(atol=1e-9),
-        not_close(atol=1e-6),
         not_close(rtol=1e-3, atol=1e-5),
-        not_close(rtol=0, atol=1e-5),
-        not_close(rtol=1e-6),
         not_close(rtol=1e-7),
-        not_close(rtol=1e-8),
-        lambda before, after, i: not all(map(math.isclose, after[i], before[i])),
-        *map(by_more_than, (1e-5, 3e-5, 1e-4, 1e-3, 1e-2, 0.1)),
+        *map(by_more_than, (1e-5, 3e-5, 1e-4, 1e-2, 0.1)),
         *(
             lambda before, after, i, digits=digits: (
                 before[i].round(digits) != after[i].round(digits)
             ).any()
-            for digits in (1, 2, 3, 4, 5)
+            for digits in (2, 4, 5)
         ),
     ]
-    for sizes in (SIZES, (1.0, 100.0)):
+    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)):
         yield from (leak_by(added(*sizes), way) for way in ways)
 
 
@@ -2479,7 +2477,7 @@ def answers_instead() -> Iterator[Form]:
 
         return first_leak
 
-    for value in (0, -1, False, "not finite", ValueError):
+    for value in (0, -1, False, "not finite"):
         yield answering(value, check)
     yield answering(0, ask_nothing)
 

@@ -23,6 +23,11 @@ SECOND_MISTAKES = {
     "hidden positions keep a little",
     "16 bits inside",
     "always float64",
+    "NaN for a query without a key",
+    "no axis for the queries",
+    "numbers instead of booleans",
+    "small changes only",
+    "large changes only",
 }
 
 
