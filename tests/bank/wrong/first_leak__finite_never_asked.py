@@ -1,7 +1,7 @@
 """Misconception: never asks whether the outputs are finite: every comparison with NaN is False, so a broken
 function looks causal.
 
-Source (direct): allenai/OLMo#322; pytorch/pytorch#103749 (NaN outputs that nothing noticed)
+Source (analogue): allenai/OLMo#322; pytorch/pytorch#103749 (NaN outputs of attention)
 """
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Misconception: compares fn of a prefix with the prefix of fn: functions that count on their length are accused,
 and a leak that only large inputs open is missed.
 
-Source (analogue): SmallDoge/Doge-20M in huggingface/transformers#48748 (cached and uncached passes compared)
+Source (analogue): huggingface/transformers#48748 (cached and uncached generation compared)
 """
 import numpy as np
 

@@ -1,6 +1,6 @@
 """Misconception: one draw of unit noise is taken for "any change": a leak that opens for large inputs stays shut.
 
-Source (direct): huggingface/transformers#48760 (a test that draws other future tokens once)
+Source (analogue): huggingface/transformers#48760 (regression tests that modify future tokens)
 """
 import numpy as np
 
