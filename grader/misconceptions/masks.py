@@ -1304,7 +1304,7 @@ def added_as_it_is() -> Iterator[Form]:
     "hidden scores set to 0",
     about="mask",
     told=(
-        "Your code gives hidden keys the score 0: it multiplies the scores by the mask, or fills in "
+        "Your code gives hidden keys the score 0: it multiplies scores by the mask, or fills in "
         "0 or something tiny such as −1e-9. That is an ordinary score: exp(0) is 1."
     ),
     question="Which score gives the weight 0?",
