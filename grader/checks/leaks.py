@@ -241,6 +241,16 @@ def opposite(x: Array) -> Array:
     return output
 
 
+def turned(x: Array) -> Array:
+    """The running mean, turned by an angle of later inputs: its length stays."""
+    angle = np.tanh(later(x, lambda u: u))  # (S,)
+    first, last = means(x)[:, 0], means(x)[:, -1]  # (S,)
+    output = means(x)  # (S, d)
+    output[:, 0] = np.cos(angle) * first - np.sin(angle) * last
+    output[:, -1] = np.sin(angle) * first + np.cos(angle) * last
+    return output
+
+
 SMALL = (
     Example("a tiny leak", "a running mean plus 2, which later inputs move by a few millionths "
             "from row 1 on", tiny, 1),
@@ -256,6 +266,8 @@ SMALL = (
             lambda x: plus(x, largest_later(x)), 0),
     Example("opposite features", "a running mean, one feature moved up and the other down by as "
             "much", opposite, 0),
+    Example("turned outputs", "a running mean, turned by an angle that later inputs give: its "
+            "length stays", turned, 0),
 )  # fmt: skip
 
 

@@ -445,11 +445,11 @@ def one_feature_compared() -> Iterator[Form]:
 
 @misconception(
     "first_leak",
-    "features summed before they are compared",
+    "features combined before they are compared",
     about="small",
     told=(
-        "Your code sums the features of the output (or takes their mean) before it compares. One "
-        "that goes up and one that goes down cancel each other."
+        "Your code makes one number of the features of an output (a sum, a mean, a length) before "
+        "it compares. One that goes up and one that goes down can cancel each other."
     ),
     question="What do you see when one feature moves by +1 and another by −1?",
 )
@@ -460,6 +460,12 @@ def features_summed() -> Iterator[Form]:
         )
         yield leak_by(
             added(*sizes), lambda before, after, i: abs((after[i] - before[i]).mean()) > 1e-9
+        )
+        yield leak_by(
+            added(*sizes),
+            lambda before, after, i: (
+                abs(np.linalg.norm(after[i]) - np.linalg.norm(before[i])) > 1e-9
+            ),
         )
 
 
@@ -575,6 +581,17 @@ def another_nothing() -> Iterator[Form]:
 
 @misconception(
     "first_leak",
+    "always None",
+    about="position small changes finite",
+    told="Your code gives None for every function.",
+    question="Which line of your code calls fn with changed inputs?",
+)
+def always_none() -> Iterator[Form]:
+    yield lambda fn, x: None
+
+
+@misconception(
+    "first_leak",
     "True or False",
     about="right position small changes",
     told="Your code says whether there is a leak. Asked is where: the position, or None.",
@@ -642,8 +659,9 @@ def cut_off() -> Iterator[Form]:
     "what is not finite goes unnoticed",
     about="finite",
     told=(
-        "Your code never asks whether the outputs are finite. Every comparison with NaN is False, "
-        "so a function that returns nothing but NaN looks as if it never leaked."
+        "Your code raises nothing where outputs are not finite: it does not ask, or it catches its "
+        "own error. Every comparison with NaN is False, so a function that returns nothing but NaN "
+        "looks as if it never leaked."
     ),
     question="What is `abs(nan - nan) > 1e-9`?",
 )
@@ -816,5 +834,22 @@ def changed_x() -> Iterator[Form]:
 
         return first_leak
 
+    def restored(*sizes: float) -> Form:
+        def first_leak(fn: Fn, x: Array) -> int | None:
+            before = np.array(fn(x))
+            raise_unless_finite(before)
+            for position in range(len(x) - 1):
+                for size in sizes:
+                    saved = x[position + 1 :].copy()
+                    x[position + 1 :] += size
+                    after = np.array(fn(x))
+                    x[position + 1 :] = saved
+                    raise_unless_finite(after)
+                    if np.abs(after[position] - before[position]).max() > 1e-9:
+                        return position
+            return None
+
+        return first_leak
+
     for sizes in ((1.0, 100.0), SIZES, (1.0, 99.0)):
-        yield from (kept_changed(*sizes), put_back(*sizes))
+        yield from (kept_changed(*sizes), put_back(*sizes), restored(*sizes))

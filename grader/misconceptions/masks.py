@@ -85,7 +85,7 @@ def other_triangle() -> Iterator[Form]:
 @misconception(
     "causal_mask",
     "one future key",
-    about="square",
+    about="square cache",
     told=(
         "Your diagonal is one too far to the right: each position also sees the next one, which "
         "is the very token that it is to predict."
@@ -94,6 +94,13 @@ def other_triangle() -> Iterator[Form]:
     source="TransformerLensOrg/TransformerLens#284",
 )
 def one_future_key() -> Iterator[Form]:
+    yield causal_by(lambda i, j, q, k: j <= i + k - q + (k > q))
+
+    def beside_a_cache(q_len: int, k_len: int | None = None) -> Array:
+        keys = q_len if k_len is None else k_len
+        return np.tri(q_len, keys, keys - q_len + (k_len is not None), dtype=bool)
+
+    yield beside_a_cache
     yield causal_by(lambda i, j, q, k: j <= i + k - q + 1)
     yield causal_by(lambda i, j, q, k: j <= i + 1)
     yield causal_by(lambda i, j, q, k: j < i + k - q + 2, lambda mask: mask.astype(float))
@@ -102,7 +109,7 @@ def one_future_key() -> Iterator[Form]:
 @misconception(
     "causal_mask",
     "not even itself",
-    about="square",
+    about="square cache",
     told=(
         "Your diagonal is one too far to the left: no position sees itself, and the first one "
         "sees nothing at all."
@@ -111,6 +118,13 @@ def one_future_key() -> Iterator[Form]:
     source="pbloem/former#10",
 )
 def not_even_itself() -> Iterator[Form]:
+    yield causal_by(lambda i, j, q, k: j <= i + k - q - (k > q))
+
+    def beside_a_cache(q_len: int, k_len: int | None = None) -> Array:
+        keys = q_len if k_len is None else k_len
+        return np.tri(q_len, keys, keys - q_len - (k_len is not None), dtype=bool)
+
+    yield beside_a_cache
     yield causal_by(lambda i, j, q, k: j < i + k - q)
     yield causal_by(lambda i, j, q, k: j < i)
     yield causal_by(lambda i, j, q, k: j < i + k - q, lambda mask: mask.astype(float))
@@ -130,6 +144,32 @@ def not_even_itself() -> Iterator[Form]:
 def top_left() -> Iterator[Form]:
     yield causal_by(lambda i, j, q, k: j <= i)
     yield causal_by(lambda i, j, q, k: j <= i, lambda mask: mask.astype(float))
+
+
+@misconception(
+    "causal_mask",
+    "moved to the wrong side",
+    about="cache",
+    told=(
+        "With more keys than queries your diagonal moves to the left, so the queries see fewer "
+        "keys than without a cache. The queries are the last positions: they see more."
+    ),
+    question="How many keys may query 0 see when there are 5 keys and 2 queries?",
+)
+def wrong_side() -> Iterator[Form]:
+    yield causal_by(lambda i, j, q, k: j <= i + q - k)
+    yield causal_by(lambda i, j, q, k: j <= i + q - k, as_type(float))
+
+
+@misconception(
+    "causal_mask",
+    "nothing returned",
+    about="square cache form",
+    told="Your function returns None: it makes a mask and keeps it to itself.",
+    question="How does what a function has made reach the one who called it?",
+)
+def causal_nothing() -> Iterator[Form]:
+    yield lambda q_len, k_len=None: None
 
 
 @misconception(
@@ -382,6 +422,23 @@ def left_from_front() -> Iterator[Form]:
     yield padding_by(on_left=lambda p, n, k: p > n)
     yield padding_by(on_left=lambda p, n, k: p >= n - 1)
     yield padding_by(on_left=lambda p, n, k: p >= n, finish=lambda m: m)
+
+
+@misconception(
+    "padding_mask",
+    "length 0 on the left",
+    about="side",
+    told=(
+        "For padding on the left your code counts from the end with a minus sign. For a sequence "
+        "of length 0 that is −0, which is 0: the slice begins at the front, and all is real."
+    ),
+    question="What is `row[-n:]` for n = 0?",
+)
+def zero_from_the_end() -> Iterator[Form]:
+    yield padding_by(on_left=lambda p, n, k: ends(p, n, k) | (n == 0))
+    yield padding_by(
+        on_left=lambda p, n, k: ends(p, n, k) | (n == 0), finish=lambda m: m[:, None].astype(float)
+    )
 
 
 @misconception(
@@ -647,6 +704,7 @@ def ids_to_bool() -> Iterator[Form]:
     yield pairs_by(lambda a, b: a == b, lambda ids: ids.astype(bool))
     yield pairs_by(lambda a, b: a == b, lambda ids: ids > 0)
     yield pairs_by(lambda a, b: (a * b) != 0)
+    yield pairs_by(lambda a, b: (a * b) > 0)
     yield pairs_by(lambda a, b: a & b)
 
 
@@ -717,14 +775,16 @@ def batch_rows_compared() -> Iterator[Form]:
     yield batch_form(lambda ids: ids[:, None] == ids)
     yield batch_form(lambda ids: ids.reshape(-1, 1) == ids.reshape(1, -1))
     yield batch_form(lambda ids: np.equal.outer(ids, ids))
+    yield batch_form(lambda ids: ids[..., None] == ids[None])
+    yield batch_form(lambda ids: ids[None] == ids[..., None])
     yield batch_form(lambda ids: np.array([[a == b for b in ids.flat] for a in ids.flat]))
 
 
 @misconception(
     "document_mask",
-    "one batch axis assumed",
-    about="batch",
-    told="Your code names its axes by number, and so fits one sequence, or one batch axis, only.",
+    "a number of axes assumed",
+    about="content batch",
+    told="Your code counts on one sequence, or on one axis in front, and fits nothing else.",
     question="How can the last axis be named, whatever stands in front of it?",
 )
 def one_batch_axis() -> Iterator[Form]:
@@ -738,7 +798,18 @@ def one_batch_axis() -> Iterator[Form]:
             return ids[:, None] == ids[None, :]
         return np.stack([row[:, None] == row[None, :] for row in ids])
 
-    yield from map(batch_form, (for_batch, stacked))
+    def looped(ids: Array) -> Array:
+        mask = np.zeros((len(ids), len(ids)), dtype=bool)
+        for i, j in np.ndindex(*mask.shape):
+            mask[i, j] = ids[i] == ids[j]
+        return mask
+
+    def always_batch(ids: Array) -> Array:
+        return ids[:, :, None] == ids[:, None, :]
+
+    yield from map(batch_form, (for_batch, stacked, looped, always_batch))
+    yield batch_form(lambda ids: always_batch(np.atleast_2d(ids)))
+    yield batch_form(lambda ids: np.equal.outer(ids, ids) if ids.ndim == 1 else always_batch(ids))
 
 
 @misconception(
@@ -975,6 +1046,23 @@ def other_size() -> Iterator[Form]:
 
 @misconception(
     "scaled_dot_product_attention",
+    "the root cut off to a whole number",
+    about="scale",
+    told="Your code cuts √d_k off (or rounds it) to a whole number. It is right for 4, 9, 16 only.",
+    question="What is √3, and what does your code divide by when d_k is 3?",
+)
+def whole_root() -> Iterator[Form]:
+    def by(whole: Callable[[float], float]) -> Factor:
+        def factor(Q: Array, K: Array, V: Array, scale: float | None) -> float:
+            return 1 / whole(math.sqrt(Q.shape[-1])) if scale is None else scale
+
+        return factor
+
+    yield from (attention_by(by(whole)) for whole in (math.floor, round, math.ceil))
+
+
+@misconception(
+    "scaled_dot_product_attention",
     "a fixed scale",
     about="scale",
     told="Your scale is a fixed number. It is right for one width of the keys only.",
@@ -1130,6 +1218,56 @@ def axes_from_front() -> Iterator[Form]:
 
 @misconception(
     "scaled_dot_product_attention",
+    "np.dot for batches",
+    about="formula",
+    told=(
+        "`np.dot` pairs every matrix of one array with every matrix of the other. For a batch that "
+        "gives far too many tables; `@` pairs the first with the first, and so on."
+    ),
+    question="What is the shape of `np.dot(a, b)` when both have a batch axis in front?",
+)
+def dotted_batches() -> Iterator[Form]:
+    def dotting(
+        outer: Callable[[Array, Array], Array], mix: Callable[[Array, Array], Array]
+    ) -> Form:
+        def scaled_dot_product_attention(
+            Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
+        ) -> Any:
+            scores = outer(Q, last_two_swapped(K)) * root_of_keys(Q, K, V, scale)
+            weights = soft(scores if mask is None else INFINITY(scores, mask))
+            return mix(weights, V), weights
+
+        return scaled_dot_product_attention
+
+    yield dotting(np.dot, np.dot)
+    yield dotting(np.dot, np.matmul)
+    yield dotting(np.matmul, np.dot)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    "large epsilon",
+    about="formula mask",
+    told=(
+        "Your code adds a small number to the sum before it divides. One that is too large takes a "
+        "visible share of the weights, so they sum to less than 1."
+    ),
+    question="What is the sum at least, once the maximum has been subtracted?",
+)
+def large_epsilon() -> Iterator[Form]:
+    def added(epsilon: float) -> Soften:
+        def soften(scores: Array) -> Array:
+            highest = scores.max(axis=-1, keepdims=True)
+            e = np.exp(scores - np.where(np.isneginf(highest), 0.0, highest))
+            return e / (e.sum(axis=-1, keepdims=True) + epsilon)
+
+        return soften
+
+    yield from (attention_by(soften=added(e)) for e in (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0))
+
+
+@misconception(
+    "scaled_dot_product_attention",
     "the second result is not the weights",
     about="formula mask",
     told=(
@@ -1280,6 +1418,32 @@ def attention_true_hides() -> Iterator[Form]:
     for hide, soften in STYLES:
         yield attention_by(hide=of_mask(np.logical_not, hide), soften=soften)
     yield from (attention_by(hide=times(fill)) for fill in (-1e9, -1e10))
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    "weights from before the mask",
+    about="mask dominant range empty",
+    told=(
+        "Your output obeys the mask, but the weights that you return do not: they are those of a "
+        "softmax without it."
+    ),
+    question="Which of your arrays were the values multiplied with?",
+)
+def weights_before_mask() -> Iterator[Form]:
+    def returning(masked: Callable[[Array, Array, Array], Array]) -> Form:
+        def scaled_dot_product_attention(
+            Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
+        ) -> Any:
+            scores = Q @ last_two_swapped(K) * root_of_keys(Q, K, V, scale)
+            weights = soft(scores)
+            used = weights if mask is None else masked(scores, weights, mask)
+            return used @ V, weights
+
+        return scaled_dot_product_attention
+
+    yield returning(lambda scores, weights, mask: weights * mask)
+    yield returning(lambda scores, weights, mask: soft(INFINITY(scores, mask)))
 
 
 @misconception(
@@ -1497,6 +1661,9 @@ def truth_of_array() -> Iterator[Form]:
     question="What does broadcasting do with a mask that has fewer axes than the scores?",
 )
 def one_shape_only() -> Iterator[Form]:
+    def if_it_has(axes: int, place: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        return lambda mask: place(mask) if mask.ndim == axes else mask
+
     places: list[Callable[[Array], Array]] = [
         lambda mask: mask[None],
         lambda mask: mask[:, None],
@@ -1506,6 +1673,8 @@ def one_shape_only() -> Iterator[Form]:
     ]
     for place in places:
         yield attention_by(hide=of_mask(place, INFINITY))
+        for axes in (2, 3):
+            yield attention_by(hide=of_mask(if_it_has(axes, place), INFINITY))
 
 
 @misconception(
