@@ -68,7 +68,7 @@ def causal_cache(causal_mask: Any) -> None:
     """More keys than queries: the queries are the last positions."""
     for queries, keys in [(1, 4), (2, 3), (3, 5), (3, 3)]:
         why = (
-            f"There are {keys} positions and {queries} queries, which are the last ones: "
+            f"With q_len={queries} and k_len={keys} the queries are the last positions: "
             f"query 0 is position {keys - queries}, and sees all up to that."
         )
         seen = ask_causal(causal_mask, queries, keys)
@@ -235,8 +235,8 @@ def weights(attention: Any) -> None:
 @graded("scaled_dot_product_attention", about="scale")
 def scale(attention: Any) -> None:
     """1/√d_k unless told otherwise, and 0.0 is a number like any other: asked by ratios."""
-    ln3 = float(np.log(3))
-    Q, K = np.full((1, 9), 1.0), np.array([[0.0] * 9, [ln3 / 3] * 9])
+    Q, K = np.zeros((1, 9)), np.zeros((2, 9))
+    Q[0, 0], K[1, 0] = 3.0, np.log(3)
     why = "The dot products are 0 and 3 ln 3, and √9 = 3: the weights are 1/4 and 3/4."
     _must_have_ratios(attention, Q, K, np.eye(2), why)
     for lead in ((), (2,), (2, 3)):
@@ -264,16 +264,13 @@ def output(attention: Any) -> None:
 def hidden(attention: Any) -> None:
     """Hidden keys get exactly 0 and every row still sums to 1, however the mask broadcasts."""
     _must_hide(attention, *MASKED)
-    padding = oracle.padding_mask([4, 1, 2], 4)
-    for lead, mask in [
-        ((), oracle.causal_mask(2, 4)),
-        ((2,), oracle.causal_mask(2, 4)),
-        ((3,), padding),
-        ((3,), padding & oracle.causal_mask(2, 4)),
-        ((2, 2), oracle.padding_mask([3, 1], 4)[:, None]),
-    ]:
-        seen = _must_hide(attention, *_case(_stack(lead)), mask)
-    passed("hidden keys get weight 0, and the others share the 1", seen)
+    causal, padding = oracle.causal_mask(2, 4), oracle.padding_mask([4, 1, 2], 4)
+    _must_hide_all(attention, (), causal)
+    _must_hide_all(attention, (2,), causal)
+    _must_hide_all(attention, (3,), padding)
+    _must_hide_all(attention, (3,), padding & causal)
+    _must_hide_all(attention, (2, 2), oracle.padding_mask([3, 1], 4)[:, None])
+    passed("hidden keys get weight 0, and the others share the 1")
 
 
 @graded("scaled_dot_product_attention", about="dominant", also=TELLING)
@@ -308,11 +305,11 @@ def low(attention: Any) -> None:
 def empty(attention: Any) -> None:
     """A query without any key: zero weights, zero output, and its neighbours undisturbed."""
     why = "This mask leaves a query without any key. Its weights and its output are zeros."
-    Q, K, V = _case(_stack(()))
-    mask = np.array([[False] * 4, [True, True, False, True]])
+    Q, K, V = PLAIN
+    mask = np.array([[True, True, False], [False, False, False], [True, False, False]])
     _must_be_empty(attention, Q, K, V, mask, why)
-    Q, K, V = _case(_stack((2,)))
-    seen = _must_be_empty(attention, Q, K, V, oracle.padding_mask([3, 0], 4), why)
+    Q, K, V = np.stack([Q[:2], Q[1:]]), np.stack([K, K[::-1]]), np.stack([V, V])
+    seen = _must_be_empty(attention, Q, K, V, oracle.padding_mask([2, 0], 3), why)
     passed("a query that may see nothing gets zeros, and nothing is NaN", seen)
 
 
@@ -321,13 +318,13 @@ def kinds(attention: Any) -> None:
     """Integers and float32."""
     mask = oracle.causal_mask(2, 4)
     for kind in (np.int64, np.int32, np.float32):
-        Q, K, V = (np.trunc(part).astype(kind) for part in _case(2 * _stack(())))
+        Q, K, _ = (np.trunc(part).astype(kind) for part in _case(2 * _stack(())))
         why = f"Weights of {Q.dtype} arrays are fractions like any other."
         tolerance = FLOAT32 if kind is np.float32 else FLOAT64
-        seen = ask(attention, Q, K, V, mask)
+        seen = ask(attention, Q, K, K, mask)  # keys for values: which is which is no matter here
         found = _weights_of(seen, Q, K)
         values = _must_be_weights(found, Q, K, mask, why, tolerance)
-        _must_be_mixed(seen, values, V, why, tolerance)
+        _must_be_mixed(seen, values, K, why, tolerance)
     passed("integers and float32 are taken as they come", seen)
 
 
@@ -378,8 +375,12 @@ def _weights_of(seen: Answer, Q: np.ndarray, K: np.ndarray) -> Answer:
     return _part(seen, 1, (*Q.shape[:-1], K.shape[-2]))
 
 
-def _output_of(seen: Answer, Q: np.ndarray, V: np.ndarray) -> Answer:
-    return _part(seen, 0, (*Q.shape[:-1], V.shape[-1]))
+def _output_of(seen: Answer, Q: np.ndarray, V: np.ndarray, any_width: bool = False) -> Answer:
+    """The answer's output. With `any_width` its last axis is not asked for, so that who mixes the
+    keys loses only the point of the output."""
+    output = seen.value[0]
+    wide = any_width and isinstance(output, np.ndarray) and output.ndim > 0
+    return _part(seen, 0, (*Q.shape[:-1], output.shape[-1] if wide else V.shape[-1]))
 
 
 def _part(seen: Answer, index: int, shape: tuple[int, ...]) -> Answer:
@@ -516,6 +517,17 @@ def _must_hide(
     return seen
 
 
+def _must_hide_all(attention: Any, lead: tuple[int, ...], mask: np.ndarray) -> None:
+    """The same for random Q, K and V with these leading axes; a failure is told on the smallest."""
+
+    def judge(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> Answer:
+        shape = (*Q.shape[:-1], K.shape[-2])[-mask.ndim :]
+        cut = mask[tuple(slice(length) for length in shape)]  # axes of length 1 stay
+        return _must_hide(attention, Q, K, V, cut)
+
+    _on_smallest_case(lead, judge)
+
+
 def _must_hide_what_it_should(found: Answer, mask: np.ndarray) -> None:
     """Rows of 1, exactly 0 where hidden and more than 0 elsewhere, whatever the scale."""
     allowed = np.broadcast_to(mask, found.value.shape)
@@ -558,7 +570,7 @@ def _must_be_empty(
     seen = ask(attention, Q, K, V, mask)
     allowed = np.broadcast_to(mask, (*Q.shape[:-1], K.shape[-2]))
     nothing = ~allowed.any(axis=-1)
-    for found in (_weights_of(seen, Q, K), _output_of(seen, Q, V)):
+    for found in (_weights_of(seen, Q, K), _output_of(seen, Q, V, any_width=True)):
         values = found.must_be_array(found.value.shape)
         found.must_be_finite(values, why)
         found.demand(bool((values[nothing] == 0).all()), "not zeros", why)
