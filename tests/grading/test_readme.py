@@ -190,6 +190,43 @@ def test_requirements_pin_every_version_and_name_no_url():
     assert "://" not in "\n".join(told)
 
 
+# --- uv if it is there, else pip ----------------------------------------------------------------
+
+RECORDER = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$LOG"
+case "$*" in *venv*) mkdir -p .venv/bin build/source; cp "$0" .venv/bin/python;; esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("installers", "calls"),
+    [
+        (["uv"], ["uv venv", "uv pip install"]),
+        ([], ["python3 -m venv .venv", "python -m pip install"]),
+    ],
+    ids=["with uv", "without uv"],
+)
+def test_make_setup_installs_with_uv_if_it_is_there_else_with_pip(tmp_path, installers, calls):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "make", "mkdir", "cp", "touch", "basename", "git"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    for name in (*installers, "python3"):
+        (tools / name).write_text(RECORDER, "utf-8")
+        (tools / name).chmod(0o755)
+    copy = lay_course_into(tmp_path / "course")
+    log = tmp_path / "log"
+    done = subprocess.run(
+        ["make", "setup"], cwd=copy, env={"PATH": str(tools), "LOG": str(log)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    made, installed, prepared = log.read_text("utf-8").splitlines()
+    assert made.startswith(calls[0])
+    assert installed.startswith(calls[1]) and installed.endswith("-r requirements.txt")
+    assert prepared == "python -m grader build --source"
+
+
 # --- what the README says of the rest -----------------------------------------------------------
 
 
