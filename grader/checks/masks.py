@@ -39,7 +39,7 @@ ask_leak = asking("first_leak")
 # one, with a hidden key that scores highest.
 _SQUARE = np.array([[1.0, 0.5], [0.25, 1.0], [0.75, 0.5]])
 _CAUSAL = oracle.causal_mask(3)
-PLAIN = (_SQUARE, _SQUARE, _SQUARE[:, :1])
+PLAIN = (_SQUARE, np.array([[0.5, 1.0], [1.0, 0.0], [0.25, 0.25]]), _SQUARE)
 MASKED = (*PLAIN, _CAUSAL)
 OUTSHONE = (np.array([[60.0]]), np.array([[0.0], [0.5], [30.0]]), np.eye(3), _CAUSAL[1:2])
 TELLING = (PLAIN, MASKED, OUTSHONE)
@@ -228,7 +228,7 @@ def weights(attention: Any) -> None:
     Q, K, V = _case(_stack((2,)))
     strided = np.repeat(K, 2, axis=-1)[..., ::2]
     seen = ask(attention, Q, strided, V, note="K is a strided view")
-    _must_be_weights(_weights_of(seen, Q, K), Q, K, None, why)
+    _must_be_weights(_weights_of(seen, Q, K), Q, K, why)
     passed("the weights are a softmax over the keys, with any axes in front", seen)
 
 
@@ -291,13 +291,13 @@ def dominant(attention: Any) -> None:
 
 @graded("scaled_dot_product_attention", about="range", also=TELLING)
 def low(attention: Any) -> None:
-    """All visible scores lie far below, or far above, those that are hidden."""
+    """All scores lie far below 0, or far above: with a mask, and without one."""
     depth = float(generator("low").integers(600, 900))
-    mask = np.array([[False, True, True]])
     for height, where in ((-depth, "below"), (-3.0, "below"), (depth, "above")):
-        why = f"Both visible keys have the same score, far {where} 0, so they share the 1."
-        K = np.array([[0.0, 0.0, 0.0], [1000.0, 0.0, 0.0], [1000.0, 0.0, 0.0]])
-        seen = _must_share(attention, np.array([[height, 0.0, 0.0]]), K, mask, why)
+        why = f"All scores are the same, far {where} 0, so visible keys share alike."
+        Q, K = np.array([[height, 0.0, 0.0]]), np.array([[1000.0, 0.0, 0.0]] * 3)
+        _must_share_alike(attention, Q, K, np.array([[False, True, True]]), why)
+        seen = _must_share_alike(attention, Q, K, None, why)
     passed("visible keys get their share however low or high their scores are", seen)
 
 
@@ -316,14 +316,13 @@ def empty(attention: Any) -> None:
 @graded("scaled_dot_product_attention", about="kinds")
 def kinds(attention: Any) -> None:
     """Integers and float32."""
-    mask = oracle.causal_mask(2, 4)
     for kind in (np.int64, np.int32, np.float32):
         Q, K, _ = (np.trunc(part).astype(kind) for part in _case(2 * _stack(())))
         why = f"Weights of {Q.dtype} arrays are fractions like any other."
         tolerance = FLOAT32 if kind is np.float32 else FLOAT64
-        seen = ask(attention, Q, K, K, mask)  # keys for values: which is which is no matter here
+        seen = ask(attention, Q, K, K)  # keys for values: which is which is no matter here
         found = _weights_of(seen, Q, K)
-        values = _must_be_weights(found, Q, K, mask, why, tolerance)
+        values = _must_be_weights(found, Q, K, why, tolerance)
         _must_be_mixed(seen, values, K, why, tolerance)
     passed("integers and float32 are taken as they come", seen)
 
@@ -340,7 +339,6 @@ def unchanged(attention: Any) -> None:
     for part in locked:
         part.flags.writeable = False
     seen = ask(attention, *locked, note="arrays that cannot be written to")
-    _must_hide_what_it_should(_weights_of(seen, Q, K), mask)
     passed("the caller's Q, K, V and mask stay as they were", seen)
 
 
@@ -407,7 +405,7 @@ def _long(shape: tuple[int, ...]) -> list[int]:
 
 def _must_weigh(attention: Any, Q: np.ndarray, K: np.ndarray, V: np.ndarray, why: str) -> Answer:
     seen = ask(attention, Q, K, V)
-    _must_be_weights(_weights_of(seen, Q, K), Q, K, None, why)
+    _must_be_weights(_weights_of(seen, Q, K), Q, K, why)
     return seen
 
 
@@ -415,15 +413,14 @@ def _must_be_weights(
     found: Answer,
     Q: np.ndarray,
     K: np.ndarray,
-    mask: np.ndarray | None,
     why: str,
     tolerance: Tolerance = FLOAT64,
 ) -> np.ndarray:
-    """A softmax of the allowed scores along the keys, whatever the scale."""
-    expected = _expected(Q, K, mask, None)
+    """A softmax of the scores along the keys, whatever the scale."""
+    expected = _expected(Q, K, None)
     values = _must_sum_to_one(found, expected, tolerance)
-    factor = _scale_shown_by(values, _expected_scores(Q, K), expected > 0)
-    same_scale = _expected(Q, K, mask, factor) if factor > 0 else np.full_like(expected, np.nan)
+    factor = _scale_shown_by(values, _expected_scores(Q, K))
+    same_scale = _expected(Q, K, factor) if factor > 0 else np.full_like(expected, np.nan)
     if not tolerance.allows(values, same_scale).all():
         found.fail("wrong weights", why, expected)
     return values
@@ -444,10 +441,8 @@ def _must_sum_to_one(
     return values
 
 
-def _expected(
-    Q: np.ndarray, K: np.ndarray, mask: np.ndarray | None, factor: float | None
-) -> np.ndarray:
-    return oracle.attention(Q, K, K, mask, factor)[1]
+def _expected(Q: np.ndarray, K: np.ndarray, factor: float | None) -> np.ndarray:
+    return oracle.attention(Q, K, K, None, factor)[1]
 
 
 def _expected_scores(Q: np.ndarray, K: np.ndarray) -> np.ndarray:
@@ -458,12 +453,11 @@ def _expected_scores(Q: np.ndarray, K: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _scale_shown_by(weights: np.ndarray, scores: np.ndarray, allowed: np.ndarray) -> float:
+def _scale_shown_by(weights: np.ndarray, scores: np.ndarray) -> float:
     """The scale that the two weights show whose scores lie farthest apart; NaN if they cannot."""
     widest, shown = 0.0, 1.0
     for index in np.ndindex(*scores.shape[:-1]):
-        keys = np.flatnonzero(allowed[index])
-        low, high = min(keys, key=scores[index].item), max(keys, key=scores[index].item)
+        low, high = int(np.argmin(scores[index])), int(np.argmax(scores[index]))
         apart = float(scores[index][high] - scores[index][low])
         if apart > widest:
             both = weights[index][[low, high]]
@@ -478,7 +472,7 @@ def _must_have_ratios(
     """ln(w_j / w_0) is the difference of two dot products times the scale, in every row."""
     seen = ask(attention, Q, K, V, **given)
     found = _weights_of(seen, Q, K)
-    expected = _expected(Q, K, None, given.get("scale"))
+    expected = _expected(Q, K, given.get("scale"))
     values = found.must_be_array(expected.shape)
     found.must_be_finite(values, "Weights are numbers from 0 to 1, never NaN.", expected)
     found.demand(bool((values > 0).all()), "wrong ratios", why, expected)
@@ -563,10 +557,27 @@ def _must_share(attention: Any, Q: np.ndarray, K: np.ndarray, mask: np.ndarray, 
     return seen
 
 
+def _must_share_alike(
+    attention: Any, Q: np.ndarray, K: np.ndarray, mask: np.ndarray | None, why: str
+) -> Answer:
+    """The visible keys, which score alike, get weights above 0 that are the same."""
+    seen = ask(attention, Q, K, np.eye(K.shape[-2]), mask)
+    found = _weights_of(seen, Q, K)
+    allowed = np.ones((1, K.shape[-2]), dtype=bool) if mask is None else mask
+    expected = allowed / allowed.sum(axis=-1, keepdims=True)
+    values = found.must_be_array(expected.shape)
+    found.must_be_finite(values, why, expected)
+    visible = values[allowed]
+    found.demand(bool((visible > 0).all()), "visible keys get none", why, expected)
+    alike = FLOAT64.allows(visible, np.full_like(visible, visible[0]))
+    found.demand(bool(alike.all()), "not alike", why, expected)
+    return seen
+
+
 def _must_be_empty(
     attention: Any, Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray, why: str
 ) -> Answer:
-    """Zeros in rows without a key, rows that sum to 1 beside them."""
+    """Zeros in rows without a key, and weight for visible keys in the rows beside them."""
     seen = ask(attention, Q, K, V, mask)
     allowed = np.broadcast_to(mask, (*Q.shape[:-1], K.shape[-2]))
     nothing = ~allowed.any(axis=-1)
@@ -575,9 +586,8 @@ def _must_be_empty(
         found.must_be_finite(values, why)
         found.demand(bool((values[nothing] == 0).all()), "not zeros", why)
     found = _weights_of(seen, Q, K)
-    sums = np.asarray(found.must_be_array(allowed.shape).sum(axis=-1))
-    fine = bool(FLOAT64.allows(sums, np.asarray(1.0 - nothing)).all())
-    found.demand(fine, "neighbours disturbed", "The other queries share their 1 as before.")
+    kept = bool((found.must_be_array(allowed.shape)[allowed] > 0).all())
+    found.demand(kept, "neighbours disturbed", "The other queries see their keys as before.")
     return seen
 
 
