@@ -2,7 +2,7 @@
 
 Each function shows its figure and returns None, so that a cell ends without a stray value."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -294,3 +294,83 @@ def shuffled(
         label_words(axes[0], words)
         heat_map(axes[1], after, "shuffled", "query", "key", top=0.5)
         label_words(axes[1], [words[index] for index in order])
+
+
+# --- 03 masks ---------------------------------------------------------------------------------
+
+
+def mask_table(
+    axes: Axes,
+    mask: np.ndarray,
+    title: str = "",
+    rows: str = "query position",
+    columns: str = "key position",
+) -> None:
+    """Draw a boolean mask (rows, columns): a dot where it is True, hatched where it is False."""
+    axes.set(xlim=(-0.5, mask.shape[1] - 0.5), ylim=(mask.shape[0] - 0.5, -0.5), aspect="equal")
+    axes.set(title=title, xlabel=columns, ylabel=rows)
+    axes.set_xticks(range(mask.shape[1]))
+    axes.set_yticks(range(mask.shape[0]))
+    axes.spines[:].set_visible(False)
+    for (row, column), may in np.ndenumerate(mask):
+        cell = Rectangle((column - 0.5, row - 0.5), 1, 1, lw=1.0, fc="white", ec=GREY, hatch="///")
+        if may:
+            cell.set(facecolor=BLUE, edgecolor="white", hatch="")
+            axes.plot(column, row, "o", ms=5, color="white")
+        axes.add_patch(cell)
+
+
+def masks(tables: Mapping[str, np.ndarray], rows: str = "query position") -> None:
+    """Several masks side by side; a blue cell with a dot may be attended to, hatched is hidden."""
+    widths = [table.shape[1] for table in tables.values()]
+    height = max(table.shape[0] for table in tables.values())
+    size = (1.1 + sum(0.36 * width + 0.65 for width in widths), 1.0 + 0.36 * height)
+    with drawing(len(tables), size) as (_, axes):
+        if len(tables) > 1:
+            axes[0].get_gridspec().set_width_ratios(widths)
+        for each, (title, table) in zip(np.ravel(axes), tables.items(), strict=True):
+            mask_table(each, table, title, rows)
+            each.set_ylabel(rows if each is np.ravel(axes)[0] else "")
+
+
+def weights_under(tables: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    """Heat maps of weights (S_q, S_k), each with its mask; hidden cells are hatched."""
+    with drawing(len(tables), (0.6 + 3.0 * len(tables), 3.1)) as (_, axes):
+        for each, (title, (weights, mask)) in zip(np.ravel(axes), tables.items(), strict=True):
+            heat_map(each, weights, title, hidden=~np.broadcast_to(mask, weights.shape))
+
+
+def future_share(weights: np.ndarray, guess: float | None) -> None:
+    """The weights of query 0 without a mask, later keys in another colour; beside the guess."""
+    with drawing(size=(5.0, 2.8)) as (_, axes):
+        weight_bars(axes, list(weights), "weights of query 0 without a mask")
+        for bar in axes.patches[1:]:
+            bar.set(facecolor="white", edgecolor=ORANGE, hatch="///")
+        axes.set_xlabel("key position (hatched: later than the query)")
+    print(f"your guess: {'(none)' if guess is None else guess}")
+    print(f"measured:   {weights[1:].sum():.2f} of its weight falls on later tokens")
+
+
+def dominant_key(weights: Mapping[str, np.ndarray], hidden: int) -> None:
+    """Bars of one query's weights, several times; the key that is to be hidden is hatched."""
+    with drawing(len(weights), (3.0 * len(weights), 2.8)) as (_, axes):
+        for each, (title, row) in zip(np.ravel(axes), weights.items(), strict=True):
+            weight_bars(each, list(row), title)
+            each.set_xlabel("key position")
+            each.patches[hidden].set(facecolor="white", edgecolor=ORANGE, hatch="///")
+
+
+def change_by_position(changes: Mapping[str, np.ndarray], edited: int) -> None:
+    """How much each output moved after one input was edited, a panel for each mask."""
+    top = max(float(change.max()) for change in changes.values())
+    with drawing(len(changes), (3.3 * len(changes), 2.9)) as (_, axes):
+        for each, (title, change) in zip(np.ravel(axes), changes.items(), strict=True):
+            colours = [ORANGE if i < edited and moved else BLUE for i, moved in enumerate(change)]
+            drawn = each.bar(range(len(change)), change, color=colours, width=0.65)
+            for bar, colour in zip(drawn, colours, strict=True):
+                bar.set_hatch("///" if colour == ORANGE else "")
+                bar.set_edgecolor("white")
+            each.bar_label(drawn, [f"{moved:.3f}" if moved else "0" for moved in change], padding=2)
+            each.set(title=title, xlabel="output position", ylim=(0, 1.18 * top))
+            each.set_xticks(range(len(change)))
+        np.ravel(axes)[0].set_ylabel(f"change after editing input {edited}")

@@ -50,14 +50,13 @@ Hardly any of these tests says which mistake it found.
 
 def write(root: Path = course.ROOT) -> Path:
     """Write the page anew."""
-    (root / PAGE).write_text(text(root), "utf-8")
+    page = text(mutants.of_misconceptions(root), mutants.of_bank(root / BANK, root))
+    (root / PAGE).write_text(page, "utf-8")
     return PAGE
 
 
-def text(root: Path = course.ROOT) -> str:
-    """The page, from what grading gives now."""
-    built_in = mutants.of_misconceptions(root)
-    bank = mutants.of_bank(root / BANK, root)
+def text(built_in: Report, bank: Report) -> str:
+    """The page, from what grading the misconceptions and the bank gave."""
     parts = [
         HEAD,
         _totals(built_in, bank),

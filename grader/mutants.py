@@ -20,7 +20,7 @@ from grader.examiner import jail
 from grader.examiner.engine import PUBLIC_SECRET, Lesson, answer_names
 from grader.examiner.settings import Settings
 from grader.lesson import Kind, exercises, grade_id, kind, names_in
-from grader.misconceptions import families
+from grader.misconceptions import Family, families
 from grader.result import CellResult, Result, Status
 
 NO_LESSON = "no lesson"
@@ -95,12 +95,15 @@ def of_bank(folder: Path, root: Path = course.ROOT) -> Report:
 
 
 def _by_lesson(files: list[Path], root: Path) -> dict[course.Lesson | None, list[Path]]:
-    """The files of each lesson: the one whose answers bind a name that the file defines."""
+    """The files of each lesson: the one with the exercise in the file's name, else the one whose
+    answers bind a name that the file defines.
+    """
     names = {entry: _names(entry) for entry in course.lessons(root)}
     found: dict[course.Lesson | None, list[Path]] = defaultdict(list)
     for path in files:
-        defined = _defined(path)
-        owner = next((entry for entry, known in names.items() if known & defined), None)
+        exercise, defined = path.stem.partition("__")[0], _defined(path)
+        owners = [entry for entry, known in names.items() if known & defined]
+        owner = next((e for e in owners if exercise in names[e]), owners[0] if owners else None)
         found[owner].append(path)
     return found
 
@@ -162,17 +165,22 @@ def of_misconceptions(root: Path = course.ROOT) -> Report:
     Forms are functions of this process, so they are graded here; that the examiner gives the
     same verdict and message is what `observe` is made for, and tested.
     """
-    report = Report()
+    return Report([_wrong(family, number, failed) for family, number, failed in forms(root)])
+
+
+def forms(root: Path = course.ROOT) -> Iterator[tuple[Family, int, list[CellResult]]]:
+    """Every form of every misconception (family, its number) with the cells that it failed in."""
     for entry in course.lessons(root):
         names, cells = _ready(entry)
         for exercise, graded in cells.items():
             for family in families(exercise):
                 for number, form in enumerate(family.forms, 1):
-                    failed = list(_failures(names | {exercise: form}, graded))
-                    killed_by, called = _killer(failed, family.name)
-                    name = f"{family.name}, form {number}"
-                    report.wrong.append(Wrong(exercise, name, killed_by, called))
-    return report
+                    yield family, number, list(_failures(names | {exercise: form}, graded))
+
+
+def _wrong(family: Family, number: int, failed: list[CellResult]) -> Wrong:
+    killed_by, called = _killer(failed, family.name)
+    return Wrong(family.exercise, f"{family.name}, form {number}", killed_by, called)
 
 
 def _ready(entry: course.Lesson) -> tuple[dict[str, Any], dict[str, list[NotebookNode]]]:

@@ -2,7 +2,7 @@
 every expected value. Imports nothing of ours."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -64,3 +64,65 @@ def attention(
         weights[index] = softmax_row(scores)
         output[index] = [dot(weights[index], column) for column in values.T]
     return output, weights
+
+
+# --- 03 masks ---------------------------------------------------------------------------------
+
+
+def causal_mask(q_len: int, k_len: int | None = None) -> np.ndarray:
+    """True where key j is not after query i; the queries are the last q_len of k_len positions."""
+    keys = q_len if k_len is None else k_len
+    mask = np.zeros((q_len, keys), dtype=bool)
+    for query, key in np.ndindex(q_len, keys):
+        mask[query, key] = key <= keys - q_len + query
+    return mask
+
+
+def padding_mask(lengths: Sequence[int], k_len: int, side: str = "right") -> np.ndarray:
+    """True on the real tokens of each sequence; (B, 1, k_len), the padding on the side named."""
+    mask = np.zeros((len(lengths), 1, k_len), dtype=bool)
+    for item, key in np.ndindex(len(lengths), k_len):
+        length = int(lengths[item])
+        mask[item, 0, key] = key < length if side == "right" else key >= k_len - length
+    return mask
+
+
+def document_mask(doc_ids: np.ndarray) -> np.ndarray:
+    """True where query and key have the same id; (…, S) → (…, S, S)."""
+    length = doc_ids.shape[-1]
+    mask = np.zeros((*doc_ids.shape, length), dtype=bool)
+    for index in np.ndindex(*doc_ids.shape[:-1]):
+        for query, key in np.ndindex(length, length):
+            mask[(*index, query, key)] = doc_ids[(*index, query)] == doc_ids[(*index, key)]
+    return mask
+
+
+def weighted_sums(weights: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """What the weights (…, S_q, S_k) make of the values (…, S_k, d_v): (…, S_q, d_v)."""
+    output = np.zeros((*weights.shape[:-1], V.shape[-1]))
+    for index in np.ndindex(*weights.shape[:-1]):
+        output[index] = [dot(weights[index], column) for column in V[index[:-1]].T]
+    return output
+
+
+def first_leak(fn: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> int | None:
+    """The first position whose output moves when later inputs do; every change is tried.
+
+    Raises ValueError when `fn` gives something that is not finite.
+    """
+    before = finite(fn(x))
+    for position in range(len(x) - 1):
+        for change in (1.0, -1.0, 100.0, -100.0):
+            edited = x.astype(np.float64)
+            edited[position + 1 :] += change
+            after = finite(fn(edited))
+            if max(abs(after[position] - before[position])) > 1e-9:
+                return position
+    return None
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """A copy of the values. Raises ValueError when one of them is NaN or infinite."""
+    if not all(map(math.isfinite, values.flat)):
+        raise ValueError("an output is not finite")
+    return values.astype(np.float64)

@@ -82,10 +82,11 @@ class Tolerance:
     scaled: bool = True
 
     def allows(self, value: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """Elementwise: |value − expected| within the bound; never true for NaN."""
-        largest = float(np.max(np.abs(expected), initial=1.0)) if self.scaled else 1.0
+        """Elementwise: |value − expected| within the bound; never true for NaN or infinity."""
+        finite = np.isfinite(expected)
+        largest = float(np.max(np.abs(expected), initial=1.0, where=finite)) if self.scaled else 1.0
         room = self.relative * np.abs(expected) + self.absolute * largest
-        return np.asarray(np.abs(value - expected) <= room)
+        return np.asarray(finite & (np.abs(value - expected) <= room))
 
 
 FLOAT64 = Tolerance(1e-6, 1e-9)

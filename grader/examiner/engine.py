@@ -28,6 +28,7 @@ from grader.examiner import jail, scratch
 from grader.examiner.control import Control, ControlClosed, seconds_left
 from grader.examiner.kernel import KernelLesson
 from grader.examiner.rebuild import rebuild
+from grader.examiner.server import OUT_OF_MEMORY
 from grader.examiner.settings import Settings
 from grader.lesson import Kind, exercises, grade_id, kind, names_bound, names_read, points
 from grader.result import CellResult, Result, Status
@@ -392,6 +393,8 @@ def _too_much_time(settings: Settings) -> str:
 
 def _words(status: int, settings: Settings) -> str:
     """What a wait status means, for the student."""
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == OUT_OF_MEMORY:
+        return f"it used more than {settings.limits.memory_bytes / 2**20:g} MiB of memory"
     if os.WIFEXITED(status):
         return f"the process ended itself (exit status {os.WEXITSTATUS(status)})"
     number = os.WTERMSIG(status)

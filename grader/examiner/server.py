@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from grader.examiner.control import Control, ControlClosed, close_all_but
 
 PR_SET_PDEATHSIG = 1
+BROKEN, OUT_OF_MEMORY = 70, 71  # exit status of a child that could not go on
 
 
 class Role(Protocol):
@@ -70,8 +71,9 @@ def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         close_all_but(descriptor)
         role.child(order, descriptor)
-    except BaseException:
-        os._exit(70)
+    except BaseException as error:
+        starved = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)
+        os._exit(OUT_OF_MEMORY if starved else BROKEN)
     os._exit(0)
 
 

@@ -19,6 +19,7 @@ from grader.channel import Channel, ChannelClosed, ChannelError, ChannelTimeout
 from grader.examiner import harmless, inert
 from grader.examiner.control import Control, seconds_left
 from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
+from grader.examiner.jail.limits import cap_memory
 from grader.lesson import names_in
 from grader.observe import (
     DIED,
@@ -39,7 +40,9 @@ FIGURES = "grader.figures"
 OBJECTS_A_PROCESS = 10**6
 PICTURES_A_CELL = 20
 PICTURE_TEXT = 20_000_000  # characters of all pictures of a notebook together, in base64
+MEMORY = 1024 * 2**20  # bytes that a check may take to look at a student's answers
 LATE = 2.0  # seconds beyond the notebook's time after which a check itself is interrupted
+TOO_LARGE = "What it gives is too large to be looked at."
 OUT_OF_TIME = "The time for the whole notebook ({:g} s) was used up before this cell."
 
 
@@ -62,6 +65,8 @@ class ExaminerRole:
 
         control = Control(socket.socket(fileno=descriptor))
         plan, _ = control.receive()
+        with contextlib.suppress(OSError, ValueError):  # a second wall; some systems have no /proc
+            cap_memory(MEMORY)
         session = Session(plan, control, self.names)
         session.run()
         control.send({"do": "finish", "outcomes": session.outcomes})
@@ -121,6 +126,8 @@ class Session:
             except OutOfTime:
                 told = self._out_of_time(step)
                 outcome = {"status": "timeout", "message": told, "error": told}
+            except MemoryError:
+                outcome = {"status": "error", "message": TOO_LARGE, "error": TOO_LARGE}
             self.outcomes.append({"id": step["id"], "kind": step["kind"], **outcome})
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -194,6 +201,8 @@ class Session:
                 "message": str(failed),
                 "misconception": getattr(failed, "misconception", None),
             }
+        except MemoryError:
+            return {"status": "error", "message": f"✗ {step['exercise']}: too large\n\n{TOO_LARGE}"}
         except Exception as error:
             told = f"the check itself stops with {type(error).__name__}: {error}"
             return {"status": "error", "message": f"✗ {step['exercise']}: {told}"}

@@ -414,6 +414,52 @@ def added() -> Iterator[Form]:
     )
 
 
+@in_both(
+    "product of sums",
+    about="form scores output",
+    told="Your code adds up the query and the key first and multiplies the two sums.",
+    question="What is the dot product of (1, −1) and (1, −1)?",
+)
+def product_of_sums() -> Iterator[Form]:
+    yield from scaled_or_not(
+        score=lambda Q, K: Q.sum(axis=-1)[..., :, None] * K.sum(axis=-1)[..., None, :]
+    )
+
+
+@in_both(
+    "one component only",
+    about="form scores output",
+    told="Your score is made of one component of query and key; the others have no say in it.",
+    question="Over what does the sum of a dot product run?",
+)
+def one_component() -> Iterator[Form]:
+    yield from scaled_or_not(score=lambda Q, K: products(Q[..., :1], K[..., :1]))
+    yield from scaled_or_not(score=lambda Q, K: products(Q[..., -1:], K[..., -1:]))
+
+
+@misconception(
+    "attention",
+    "values in the scores",
+    about="form scores output",
+    told="Your scores are made with the values. Values are what is found; only queries and keys "
+    "say where.",
+    question="If V is doubled, which of your weights change?",
+)
+def values_in_scores() -> Iterator[Form]:
+    for factor in (root, unscaled):
+
+        def exchanged(Q: Any, K: Any, V: Any, scale: Any = None, f: Factor = factor) -> Any:
+            return built(factor=f)(Q, V, K, scale)
+
+        def of_queries(Q: Any, K: Any, V: Any, scale: Any = None, f: Factor = factor) -> Any:
+            return built(factor=f)(Q, V, V, scale)
+
+        def of_keys(Q: Any, K: Any, V: Any, scale: Any = None, f: Factor = factor) -> Any:
+            return built(factor=f)(V, K, V, scale)
+
+        yield from (exchanged, of_queries, of_keys)
+
+
 @misconception(
     "attention",
     "later keys hidden",
@@ -470,6 +516,35 @@ def over_table() -> Iterator[Form]:
         return e / e.sum()
 
     yield from scaled_or_not(weigh=own_maxima)
+
+
+@misconception(
+    "attention",
+    "keepdims missing",
+    about="form scores leading",
+    told="Your maximum or your sum loses the axis it was taken along (or gets a new one in a fixed "
+    "place), and then lines up with another axis of the scores.",
+    question="Of what shape must the sum be to divide each row by its own, in a stack too?",
+)
+def keepdims_missing() -> Iterator[Form]:
+    def over_sum(scores: Array) -> Any:
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1)
+
+    def both(scores: Array) -> Any:
+        e = np.exp(scores - scores.max(axis=-1))
+        return e / e.sum(axis=-1)
+
+    def maximum(scores: Array) -> Any:
+        e = np.exp(scores - scores.max(axis=-1))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    def new_axis(scores: Array) -> Any:
+        e = np.exp(scores - scores.max(axis=-1)[:, None])
+        return e / e.sum(axis=-1)[:, None]
+
+    for weigh in (over_sum, both, maximum, new_axis):
+        yield from scaled_or_not(weigh=weigh)
 
 
 @in_both(
@@ -718,6 +793,34 @@ def scaled_after() -> Iterator[Form]:
     yield attention
     yield built(factor=unscaled, mix=lambda w, Q, K, V: (w @ V) * root(Q, K, V))
     yield built(mix=lambda w, Q, K, V: (w @ V) * root(Q, K, V))
+
+
+@in_both(
+    "floor division",
+    about="form scores scale",
+    told="Your code divides with //, which cuts the scores down to whole numbers.",
+    question="What is 7 // 2, and what is 7 / 2?",
+)
+def floor_division() -> Iterator[Form]:
+    def floored(Q: Array, scores: Array, scale: Any) -> Any:
+        return scores // math.sqrt(Q.shape[-1]) if scale is None else scores * scale
+
+    yield with_scale(floored)
+    yield built(weigh=lambda s: softmax(np.floor(s)))
+
+
+@misconception(
+    "attention",
+    "no parameter for the scale",
+    about="given",
+    told="Your function has no parameter `scale`, so nobody can give it one.",
+    question="How is a parameter written that may be left out?",
+)
+def no_parameter() -> Iterator[Form]:
+    def attention(Q: Any, K: Any, V: Any) -> Any:
+        return right_attention(Q, K, V)
+
+    yield attention
 
 
 @misconception(
@@ -1392,6 +1495,23 @@ def not_added() -> Iterator[Form]:
             [w * x for x in value] for w, value in zip(weights, values, strict=True)
         ]
     )
+    yield from of_weights(
+        lambda weights, values, query: [
+            w * x for w, value in zip(weights, values, strict=True) for x in value
+        ]
+    )
+
+
+@misconception(
+    "attend",
+    "only the last key counts",
+    about="form output",
+    told="Your output holds what the last key gave: every turn of the loop puts a new vector in its"
+    " place instead of adding to it.",
+    question="What does your output hold after the first turn of the loop, and after the second?",
+)
+def only_last() -> Iterator[Form]:
+    yield from of_weights(lambda weights, values, query: [weights[-1] * x for x in values[-1]])
 
 
 @misconception(

@@ -767,7 +767,7 @@ def large_epsilon() -> Iterator[Form]:
 @misconception(
     "softmax",
     "NaN for a row of −∞",
-    about="empty rows",
+    about="empty",
     told=(
         "In a row of −∞ throughout, your maximum is −∞ as well: −∞ minus −∞ is NaN, and so is 0 / "
         "0. One NaN in a batch spreads to everything that is computed from it."
@@ -783,7 +783,7 @@ def nan_for_empty_row() -> Iterator[Form]:
 @misconception(
     "softmax",
     "equal weights for a row of −∞",
-    about="empty rows",
+    about="empty",
     told=(
         "In a row of −∞ throughout, your code gives every position the same weight: the −∞ was "
         "replaced by a large finite number, and the differences between equal numbers are 0."
@@ -835,7 +835,7 @@ def hidden_keeps_a_little() -> Iterator[Form]:
 @misconception(
     "softmax",
     "only a whole array of −∞ is noticed",
-    about="empty rows",
+    about="empty",
     told=(
         "Your code looks whether the whole array is −∞. One row of −∞ among ordinary ones is not "
         "noticed, and becomes NaN."
@@ -854,7 +854,7 @@ def noticed_only_for_all() -> Iterator[Form]:
 @misconception(
     "softmax",
     "one row of −∞ empties the others",
-    about="empty rows",
+    about="empty",
     told=(
         "As soon as one row is −∞ throughout, your code returns zeros for every row. The rows "
         "beside it have scores, and are ordinary rows."
@@ -872,7 +872,7 @@ def one_empties_all() -> Iterator[Form]:
 @misconception(
     "softmax",
     "rows of −∞ left out",
-    about="empty rows",
+    about="empty",
     told="Your result has no rows where all scores are −∞, so its shape is not that of the scores.",
     question="What should stand in the result where a query may look at nothing?",
 )
@@ -889,7 +889,7 @@ def rows_left_out() -> Iterator[Form]:
 @misconception(
     "softmax",
     "one hidden score hides its row",
-    about="empty rows",
+    about="empty",
     told=(
         "As soon as one score of a row is −∞, your code hides the whole row. The other scores of "
         "that row are ordinary ones and share the 1."
@@ -1272,7 +1272,7 @@ def list_other_shift() -> Iterator[Form]:
 @misconception(
     "softmax_list",
     "NaN for a row of −∞",
-    about="empty rows",
+    about="empty",
     told="In a row of −∞ throughout, your maximum is −∞ as well, and −∞ minus −∞ is NaN.",
     question="What does your code know about the row before it subtracts anything?",
 )
@@ -1295,7 +1295,7 @@ def list_zero_division() -> Iterator[Form]:
 @misconception(
     "softmax_list",
     "equal weights for a row of −∞",
-    about="empty rows",
+    about="empty",
     told="In a row of −∞ throughout, your code gives every position the same weight.",
     question="What should be chosen when nothing may be?",
 )

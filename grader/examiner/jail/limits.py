@@ -33,19 +33,27 @@ class Limits:
 
     def apply(self) -> None:
         """Set the limits in the calling process, for good. Raises OSError or ValueError."""
+        cap_memory(self.memory_bytes)
         cpu = math.ceil(time.process_time()) + self.cpu_seconds
-        memory = mapped_bytes() + self.memory_bytes
         # A core of 1 byte is never written and, unlike 0, also keeps the crash from being
         # handed to a program that collects cores.
         for kind, soft, hard in (
             (resource.RLIMIT_CPU, cpu, cpu + 1),
-            (resource.RLIMIT_AS, memory, memory),
             (resource.RLIMIT_FSIZE, self.file_bytes, self.file_bytes),
             (resource.RLIMIT_NOFILE, self.open_files, self.open_files),
             (resource.RLIMIT_NPROC, 0, 0),
             (resource.RLIMIT_CORE, 1, 1),
         ):
             resource.setrlimit(kind, (soft, hard))
+
+
+def cap_memory(more: int) -> None:
+    """Limit the address space, for good, to what is mapped now and so many bytes more.
+
+    Raises OSError or ValueError, also without /proc.
+    """
+    memory = mapped_bytes() + more
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def mapped_bytes() -> int:

@@ -23,7 +23,9 @@ def raw(data):
         except BlockingIOError: pass
 def say(message): raw(struct.pack('>Q', len(message)) + message)
 def header(text): return struct.pack('>I', len(text)) + text
-def reply(*outcome): say(wire.encode(['reply'])); say(wire.encode(list(outcome)))
+def answer(outcome): say(b'=' + outcome)
+def reply(*outcome): answer(wire.encode(list(outcome)))
+def ask_back(number, arguments): say(b'?' + struct.pack('>I', number) + arguments)
 class Evil:
     def __reduce__(self): return os.system, ('touch /tmp/pwned',)
 fine = [[1/6, 1/3, 1/2], None, [], [], '']
@@ -45,29 +47,25 @@ FORGERIES = {
     "print of a megabyte": "reply([0.5], None, [], [], 'p' * 10**6)",
     "print with orders": "reply([0.5], ['[/red]', '\\x1b[2J', '<b>'], [], [], '\\x1b[2J\\u202e')",
     "a reference to another's object": (
-        "say(wire.encode(['reply']))\n"
-        "say(wire.encode([(), None, [], [], ''], ) if False else wire.encode([object(), None, [],"
-        " [], ''], refer=lambda _: wire.Ref('object', 10**6 + 3, 'KVCache')))"
+        "answer(wire.encode([object(), None, [], [], ''],"
+        " refer=lambda _: wire.Ref('object', 10**6 + 3, 'KVCache')))"
     ),
     "a reference to a function": (
-        "say(wire.encode(['reply'])); say(wire.encode([object(), None, [], [], ''],"
+        "answer(wire.encode([object(), None, [], [], ''],"
         " refer=lambda _: wire.Ref('function', 0, 'x')))"
     ),
     "a generator": "reply(np.random.default_rng(), None, [], [], '')",
-    "a callback that was not lent": (
-        "say(wire.encode(['callback', 0])); say(wire.encode([[], {}]))"
-    ),
-    "a callback of any number": (
-        "for n in (-1, 10**9, True): say(wire.encode(['callback', n])); say(wire.encode([[], {}]))"
-    ),
-    "callbacks without end": (
-        "while True: say(wire.encode(['callback', 0])); say(wire.encode([[], {}]))"
-    ),
+    "a callback that was not lent": "ask_back(0, wire.encode([[], {}]))",
+    "a callback of any number": ("for n in (7, 2**32 - 1): ask_back(n, wire.encode([[], {}]))"),
+    "callbacks without end": "while True: ask_back(0, wire.encode([[], {}]))",
     "large callbacks": (
-        "big = wire.encode([[np.zeros(60 * 2**20, np.uint8)], {}])\n"
-        "while True: say(wire.encode(['callback', 0])); say(big)"
+        "big = wire.encode([[np.zeros(60 * 2**20, np.uint8)], {}])\nwhile True: ask_back(0, big)"
     ),
-    "a callback of another form": "say(wire.encode(['callback', 'softmax', {}]))",
+    "a callback with nothing": "ask_back(0, b'')",
+    "a callback without a number": "say(b'?')",
+    "a callback of garbage": "ask_back(0, os.urandom(999))",
+    "an empty frame": "say(b'')",
+    "an empty answer": "answer(b'')",
     "an unknown word": "say(wire.encode(['finish', {'status': 'passed'}]))",
     "an order to the examiner": "say(wire.encode({'do': 'finish', 'outcomes': []}))",
     "an order in JSON": "raw(struct.pack('>I', 30) + json.dumps({'do': 'finish'}).encode())",
@@ -75,20 +73,20 @@ FORGERIES = {
     "zeros": "raw(bytes(9999))",
     "a length of 2**64": "raw(b'\\xff' * 8)",
     "a length of 2**63": "raw(struct.pack('>Q', 2**63) + b'x' * 100)",
-    "just too long": "raw(struct.pack('>Q', 64 * 2**20 + 1)); raw(bytes(64 * 2**20 + 1))",
-    "as long as allowed": "say(bytes(64 * 2**20))",
-    "a long header": "say(header(b'[' * (8 * 2**20)))",
-    "a deep header": "say(header(b'[' * 90_000 + b']' * 90_000))",
-    "a header of digits": "say(header(b'9' * 2**20))",
+    "just too long": "answer(bytes(64 * 2**20 + 9))",
+    "as long as allowed": "answer(bytes(64 * 2**20))",
+    "a long header": "answer(header(b'[' * (8 * 2**20)))",
+    "a deep header": "answer(header(b'[' * 90_000 + b']' * 90_000))",
+    "a header of digits": "answer(header(b'9' * 2**20))",
     "half a message": "raw(struct.pack('>Q', 100) + b'half'); time.sleep(99)",
-    "a pickle": "say(pickle.dumps(Evil()))",
+    "a pickle": "answer(pickle.dumps(Evil()))",
     "a pickle in a message": "reply(pickle.dumps(Evil()).decode('latin-1'), None, [], [], '')",
     "an array beyond the message": (
-        "say(wire.encode(['reply'])); say(header(json.dumps([{'array': {'dtype': '<f8', 'shape':"
+        "answer(header(json.dumps([{'array': {'dtype': '<f8', 'shape':"
         " [2**23], 'order': 'C', 'repeated': [], 'writeable': True}}, None, [], [], '']).encode()))"
     ),
     "an array of objects": (
-        "say(wire.encode(['reply'])); say(header(json.dumps([{'array': {'dtype': '|O', 'shape':"
+        "answer(header(json.dumps([{'array': {'dtype': '|O', 'shape':"
         " [1], 'order': 'C', 'repeated': [], 'writeable': True}}, None, [], [], '']).encode())"
         " + bytes(8))"
     ),
@@ -115,6 +113,14 @@ def test_no_forgery_earns_a_point(what: str, court: Court) -> None:
     assert not [c for c in "\x1b\u202e" if c in graded.everything()]
     assert len(graded.everything()) < 200_000
     assert watch.memory < 600 * MIB
+
+
+def test_the_wire_is_really_spoken(court: Court) -> None:
+    """Else the forgeries above would prove nothing: what is said here arrives as the answer."""
+    forges = "def softmax_list(row):\n    reply([0.125, 0.25, 0.0625], None, [], [], '')"
+    graded = court.judge({**wrong(), "softmax_list": forges}, SPEAK)
+    assert "[0.125, 0.25, 0.0625]" in graded.cell("softmax_list-by-hand").message
+    assert graded.points == 0
 
 
 SLOW = {"dripping", "silence", "half a message", "callbacks without end", "large callbacks"}
