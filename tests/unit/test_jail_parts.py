@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.errors import CourseError
 from grader.examiner import jail
-from grader.examiner.jail import calls, paths, seccomp
+from grader.examiner.jail import Level, calls, paths, seccomp
+from grader.examiner.settings import admit
 
 COURSE = Path(__file__).resolve().parents[2]
 HEADERS = {
