@@ -4,6 +4,7 @@ Why: `all(map(ok, …))` over a function that raises StopIteration, `assert f(x)
 an expected value computed from an argument that the student had zeroed each gave full marks."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +14,12 @@ import grader.checks
 
 FORBIDDEN_NAMES = {
     "catch_warnings", "tracemalloc", "time", "timeit", "perf_counter", "signal", "inspect",
-    "observe", "exec", "eval",
+    "exec", "eval",
 }  # fmt: skip
 LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FOLDER = Path(grader.checks.__file__).parent
-ROOMS = ("__init__.py", "ask.py", "diagnose.py", "shrink.py")  # what checks are made of
-FILES = [path for path in sorted(FOLDER.glob("*.py")) if path.name not in ROOMS]
+GRADED = "\n@graded("
+FILES = [path for path in sorted(FOLDER.glob("*.py")) if GRADED in path.read_text("utf-8")]
 
 
 class Module:
@@ -33,11 +34,11 @@ class Module:
             if isinstance(node, ast.Assign) and "asking(" in ast.unparse(node.value)
             for target in node.targets
             if isinstance(target, ast.Name)
-        }
+        } | {"observe"}
         self.held: dict[str, set[int]] = {
             name: set(range(len(parameters(f))))
             for name, f in self.functions.items()
-            if not name.startswith("_")
+            if any("graded(" in ast.unparse(decorator) for decorator in f.decorator_list)
         }
         self._follow()
 
@@ -103,10 +104,16 @@ def test_no_check_touches_student_code(path):
     assert list(module.faults()) == []
 
 
+def test_the_checks_of_every_lesson_are_linted(entry):
+    imported = re.findall(r"from grader\.checks import (\w+)", entry.source.read_text("utf-8"))
+    assert imported and set(imported) <= {path.stem for path in FILES}
+
+
 # --- the lint finds what it must ----------------------------------------------------------------
 
 GOOD = """
 ask = asking("f")
+@graded()
 def check(f):
     for x in (1, 2):
         seen = ask(f, x)
@@ -118,32 +125,31 @@ def _helper(x, g):
     return ask(g, x)
 """
 BAD = {
-    "a call": "def check(f):\n    f(1)",
-    "a call inside ask": "def check(f):\n    ask(ask, f(1))",
-    "a truth test": "def check(f):\n    if f:\n        pass",
-    "an assertion": "def check(f):\n    assert f",
-    "getattr": "def check(f):\n    getattr(f, 'x')",
-    "an attribute": "def check(f):\n    f.x",
-    "a comparison": "def check(f):\n    f == 1",
-    "a second name": "def check(f):\n    g = f\n    g(1)",
-    "another argument of ask": "def check(f):\n    ask(len, f)",
-    "a keyword of ask": "def check(f):\n    ask(function=f)",
-    "a builtin": "def check(f):\n    list(map(f, [1]))",
-    "a comprehension": "def check(f):\n    all([ask(f, x) for x in (1, 2)])",
-    "a generator": "def check(f):\n    all(ask(f, x) for x in (1, 2))",
-    "a lambda": "def check(f):\n    on_smallest(lambda x: f(x), 1)",
-    "an inner function": "def check(f):\n    def g():\n        f(1)\n    g()",
-    "a helper that calls": "def check(f):\n    _h(1, f)\ndef _h(x, g):\n    g(x)",
-    "a helper's helper": "def check(f):\n    _h(f)\ndef _h(g):\n    _k(g)\ndef _k(h):\n    h()",
-    "a foreign helper": "def check(f):\n    other.helper(f)",
-    "try": "def check(f):\n    try:\n        ask(f)\n    except Exception:\n        pass",
-    "catch_warnings": "def check(f):\n    with warnings.catch_warnings():\n        ask(f)",
-    "tracemalloc": "import tracemalloc\ndef check(f):\n    ask(f)",
-    "time": "import time\ndef check(f):\n    ask(f)",
-    "from time": "from time import perf_counter\ndef check(f):\n    ask(f)",
-    "observe itself": "from grader.observe import observe\ndef check(f):\n    observe(f)",
-    "an f-string": "def check(f):\n    print(f'{f}')",
-    "a return": "def check(f):\n    return f",
+    "a call": "@graded()\ndef check(f):\n    f(1)",
+    "a call inside ask": "@graded()\ndef check(f):\n    ask(ask, f(1))",
+    "a truth test": "@graded()\ndef check(f):\n    if f:\n        pass",
+    "an assertion": "@graded()\ndef check(f):\n    assert f",
+    "getattr": "@graded()\ndef check(f):\n    getattr(f, 'x')",
+    "an attribute": "@graded()\ndef check(f):\n    f.x",
+    "a comparison": "@graded()\ndef check(f):\n    f == 1",
+    "a second name": "@graded()\ndef check(f):\n    g = f\n    g(1)",
+    "another argument of ask": "@graded()\ndef check(f):\n    ask(len, f)",
+    "a keyword of ask": "@graded()\ndef check(f):\n    ask(function=f)",
+    "a builtin": "@graded()\ndef check(f):\n    list(map(f, [1]))",
+    "a comprehension": "@graded()\ndef check(f):\n    all([ask(f, x) for x in (1, 2)])",
+    "a generator": "@graded()\ndef check(f):\n    all(ask(f, x) for x in (1, 2))",
+    "a lambda": "@graded()\ndef check(f):\n    on_smallest(lambda x: f(x), 1)",
+    "an inner function": "@graded()\ndef check(f):\n    def g():\n        f(1)\n    g()",
+    "a helper that calls": "@graded()\ndef check(f):\n    _h(1, f)\ndef _h(x, g):\n    g(x)",
+    "a helper's helper": "@graded()\ndef check(f):\n    _h(f)\ndef _h(g):\n    _k(g)\ndef _k(h):\n    h()",
+    "a foreign helper": "@graded()\ndef check(f):\n    other.helper(f)",
+    "try": "@graded()\ndef check(f):\n    try:\n        ask(f)\n    except Exception:\n        pass",
+    "catch_warnings": "@graded()\ndef check(f):\n    with warnings.catch_warnings():\n        ask(f)",
+    "tracemalloc": "import tracemalloc\n@graded()\ndef check(f):\n    ask(f)",
+    "time": "import time\n@graded()\ndef check(f):\n    ask(f)",
+    "from time": "from time import perf_counter\n@graded()\ndef check(f):\n    ask(f)",
+    "an f-string": "@graded()\ndef check(f):\n    print(f'{f}')",
+    "a return": "@graded()\ndef check(f):\n    return f",
 }
 
 
