@@ -22,6 +22,7 @@ Changed = Callable[[Array, int], Iterable[Array]]
 # (all outputs before, all outputs after, position) → whether the output at position moved
 Moved = Callable[[Array, Array, int], Any]
 SIZES = (1.0, -1.0, 100.0, -100.0)
+BOTH = (1.0, 100.0)
 
 
 def raise_unless_finite(values: Array) -> None:
@@ -123,9 +124,9 @@ def small_changes() -> Iterator[Form]:
     def to(number: float) -> Changed:
         return edited_by(lambda copy, i: copy[i + 1 :].fill(number))
 
-    for sizes in ((1.0,), (1.0, -1.0), (2.0,), (3.0,), (5.0,), (0.5,), (0.1,), (0.01,), (1e-3,)):
+    for sizes in ((1.0,), (1.0, -1.0), (5.0,), (0.5,), (0.1,), (0.01,), (1e-3,)):
         yield leak_by(added(*sizes))
-    for size in (1e-4, 1e-5, 1e-6):
+    for size in (1e-4, 1e-6):
         yield leak_by(added(size))
     yield from (leak_by(noise), leak_by(replaced), leak_by(to(1.0)))
 
@@ -154,7 +155,7 @@ def large_changes() -> Iterator[Form]:
 
         return changed
 
-    for sizes in ((100.0,), (100.0, -100.0), (10.0,), (50.0,), (1e3,), (1e4,), (1e6,), (999.0,)):
+    for sizes in ((100.0,), (100.0, -100.0), (10.0,), (1e3,), (1e6,), (999.0,)):
         yield leak_by(added(*sizes))
     yield from (leak_by(to(100.0)), leak_by(to(1e3)), leak_by(to(1e6)))
     for size in (100.0, 1e3):
@@ -241,7 +242,7 @@ def one_feature_changed() -> Iterator[Form]:
 
         return changed
 
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)):
+    for sizes in (BOTH, (1.0,), (100.0,)):
         yield leak_by(in_feature(sizes))
 
 
@@ -262,7 +263,7 @@ def next_only() -> Iterator[Form]:
 
         return changed
 
-    yield from (leak_by(next_one(*sizes)) for sizes in (SIZES, (1.0, 100.0)))
+    yield leak_by(next_one(*BOTH))
 
 
 @misconception(
@@ -294,9 +295,8 @@ def last_only() -> Iterator[Form]:
 
         return first_leak
 
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield from_place(lambda length: length - 1, *sizes)
-        yield from_place(lambda length: length // 2, *sizes)
+    yield from_place(lambda length: length - 1, *BOTH)
+    yield from_place(lambda length: length // 2, *BOTH)
 
 
 @misconception(
@@ -319,9 +319,8 @@ def itself_too() -> Iterator[Form]:
 
         return changed
 
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(from_itself(*sizes))
-        yield leak_by(from_itself(*sizes), positions=range)
+    yield leak_by(from_itself(*BOTH))
+    yield leak_by(from_itself(*BOTH), positions=range)
 
 
 @misconception(
@@ -392,7 +391,7 @@ def bit_for_bit() -> Iterator[Form]:
     def unequal(before: Array, after: Array, i: int) -> Any:
         return not np.array_equal(before[i], after[i])
 
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,), (-1.0, -100.0), (10.0,)):
+    for sizes in (BOTH, SIZES, (1.0,), (100.0,), (-1.0, -100.0), (10.0,)):
         yield leak_by(added(*sizes), unequal)
     yield leak_by(moved=by_more_than(1e-18))
 
@@ -418,13 +417,12 @@ def tolerance_too_wide() -> Iterator[Form]:
 
     ways: list[Moved] = [
         not_close(),
-        not_close(atol=1e-9),
         not_close(rtol=1e-3, atol=1e-5),
         not_close(rtol=1e-7),
-        *map(by_more_than, (1e-5, 3e-5, 1e-4, 1e-2, 0.1)),
+        *map(by_more_than, (1e-5, 1e-4, 1e-2, 0.1)),
         *map(rounded, (2, 4, 5)),
     ]
-    for sizes in (SIZES, (1.0, 100.0), (1.0,), (100.0,)):
+    for sizes in (BOTH, (1.0,), (100.0,)):
         yield from (leak_by(added(*sizes), way) for way in ways)
 
 
@@ -439,8 +437,7 @@ def one_feature_compared() -> Iterator[Form]:
     def in_feature(feature: int) -> Moved:
         return lambda before, after, i: abs(after[i, feature] - before[i, feature]) > 1e-9
 
-    for feature, sizes in itertools.product((0, -1), (SIZES, (1.0, 100.0))):
-        yield leak_by(added(*sizes), in_feature(feature))
+    yield from (leak_by(added(*BOTH), in_feature(feature)) for feature in (0, -1))
 
 
 @misconception(
@@ -454,19 +451,14 @@ def one_feature_compared() -> Iterator[Form]:
     question="What do you see when one feature moves by +1 and another by −1?",
 )
 def features_summed() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(
-            added(*sizes), lambda before, after, i: abs(after[i].sum() - before[i].sum()) > 1e-9
-        )
-        yield leak_by(
-            added(*sizes), lambda before, after, i: abs((after[i] - before[i]).mean()) > 1e-9
-        )
-        yield leak_by(
-            added(*sizes),
-            lambda before, after, i: (
-                abs(np.linalg.norm(after[i]) - np.linalg.norm(before[i])) > 1e-9
-            ),
-        )
+    yield leak_by(
+        added(*BOTH), lambda before, after, i: abs(after[i].sum() - before[i].sum()) > 1e-9
+    )
+    yield leak_by(added(*BOTH), lambda before, after, i: abs((after[i] - before[i]).mean()) > 1e-9)
+    yield leak_by(
+        added(*BOTH),
+        lambda before, after, i: abs(np.linalg.norm(after[i]) - np.linalg.norm(before[i])) > 1e-9,
+    )
 
 
 @misconception(
@@ -484,8 +476,7 @@ def signed_difference() -> Iterator[Form]:
         lambda before, after, i: (after[i] - before[i]).max() > 1e-9,
         lambda before, after, i: (before[i] - after[i]).max() > 1e-9,
     ]
-    for way, sizes in itertools.product(ways, (SIZES, (1.0, 100.0))):
-        yield leak_by(added(*sizes), way)
+    yield from (leak_by(added(*BOTH), way) for way in ways)
 
 
 @misconception(
@@ -496,8 +487,7 @@ def signed_difference() -> Iterator[Form]:
     question="Inputs after i were changed and output i moved: which number is the answer?",
 )
 def changed_named() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(added(*sizes), answer=lambda found, length: found[0] + 1 if found else None)
+    yield leak_by(added(*BOTH), answer=lambda found, length: found[0] + 1 if found else None)
 
 
 @misconception(
@@ -508,13 +498,12 @@ def changed_named() -> Iterator[Form]:
     question="When does your search stop?",
 )
 def not_the_first() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(
-            added(*sizes),
-            answer=lambda found, length: found[-1] if found else None,
-            eager=False,
-        )
-        yield leak_by(added(*sizes), positions=lambda length: range(length - 2, -1, -1))
+    yield leak_by(
+        added(*BOTH),
+        answer=lambda found, length: found[-1] if found else None,
+        eager=False,
+    )
+    yield leak_by(added(*BOTH), positions=lambda length: range(length - 2, -1, -1))
 
     def largest(fn: Fn, x: Array) -> int | None:
         before = np.array(fn(x))
@@ -542,8 +531,7 @@ def not_the_first() -> Iterator[Form]:
     question="Which is the last position that has a later input, and does your range hold it?",
 )
 def stops_early() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(added(*sizes), positions=lambda length: range(length - 2))
+    yield leak_by(added(*BOTH), positions=lambda length: range(length - 2))
 
 
 @misconception(
@@ -557,9 +545,8 @@ def stops_early() -> Iterator[Form]:
     question="What is `bool(0)`, and where does your range begin?",
 )
 def zero_lost() -> Iterator[Form]:
-    for sizes in (SIZES, (1.0, 100.0)):
-        yield leak_by(added(*sizes), answer=lambda found, length: (found or [0])[0] or None)
-        yield leak_by(added(*sizes), positions=lambda length: range(1, length - 1))
+    yield leak_by(added(*BOTH), answer=lambda found, length: (found or [0])[0] or None)
+    yield leak_by(added(*BOTH), positions=lambda length: range(1, length - 1))
 
 
 @misconception(
@@ -851,5 +838,5 @@ def changed_x() -> Iterator[Form]:
 
         return first_leak
 
-    for sizes in ((1.0, 100.0), SIZES, (1.0, 99.0)):
+    for sizes in (BOTH, SIZES):
         yield from (kept_changed(*sizes), put_back(*sizes), restored(*sizes))

@@ -127,7 +127,7 @@ def test_large_answers_again_and_again_do_not_grow_the_examiner(court: Court) ->
     answers = {**wrong(), "softmax_list": wrong("np.zeros((60, 2**20), np.uint8)")["softmax_list"]}
     filled = notebook(court.entry, answers)
     at = position(filled, "setup") + 1
-    filled["cells"][at:at] = [code(large), *(code(f"more = {n}") for n in range(5))]
+    filled["cells"][at:at] = [code(large), *(code(f"more = {n}") for n in range(2))]
     with watched(court) as watch:
         graded = court.judge_notebook(filled)
     assert graded.points == 0
