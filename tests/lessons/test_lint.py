@@ -125,31 +125,31 @@ def _helper(x, g):
     return ask(g, x)
 """
 BAD = {
-    "a call": "@graded()\ndef check(f):\n    f(1)",
-    "a call inside ask": "@graded()\ndef check(f):\n    ask(ask, f(1))",
-    "a truth test": "@graded()\ndef check(f):\n    if f:\n        pass",
-    "an assertion": "@graded()\ndef check(f):\n    assert f",
-    "getattr": "@graded()\ndef check(f):\n    getattr(f, 'x')",
-    "an attribute": "@graded()\ndef check(f):\n    f.x",
-    "a comparison": "@graded()\ndef check(f):\n    f == 1",
-    "a second name": "@graded()\ndef check(f):\n    g = f\n    g(1)",
-    "another argument of ask": "@graded()\ndef check(f):\n    ask(len, f)",
-    "a keyword of ask": "@graded()\ndef check(f):\n    ask(function=f)",
-    "a builtin": "@graded()\ndef check(f):\n    list(map(f, [1]))",
-    "a comprehension": "@graded()\ndef check(f):\n    all([ask(f, x) for x in (1, 2)])",
-    "a generator": "@graded()\ndef check(f):\n    all(ask(f, x) for x in (1, 2))",
-    "a lambda": "@graded()\ndef check(f):\n    on_smallest(lambda x: f(x), 1)",
-    "an inner function": "@graded()\ndef check(f):\n    def g():\n        f(1)\n    g()",
-    "a helper that calls": "@graded()\ndef check(f):\n    _h(1, f)\ndef _h(x, g):\n    g(x)",
-    "a helper's helper": "@graded()\ndef check(f):\n    _h(f)\ndef _h(g):\n    _k(g)\ndef _k(h):\n    h()",
-    "a foreign helper": "@graded()\ndef check(f):\n    other.helper(f)",
-    "try": "@graded()\ndef check(f):\n    try:\n        ask(f)\n    except Exception:\n        pass",
-    "catch_warnings": "@graded()\ndef check(f):\n    with warnings.catch_warnings():\n        ask(f)",
-    "tracemalloc": "import tracemalloc\n@graded()\ndef check(f):\n    ask(f)",
-    "time": "import time\n@graded()\ndef check(f):\n    ask(f)",
-    "from time": "from time import perf_counter\n@graded()\ndef check(f):\n    ask(f)",
-    "an f-string": "@graded()\ndef check(f):\n    print(f'{f}')",
-    "a return": "@graded()\ndef check(f):\n    return f",
+    "a call": "def check(f):\n    f(1)",
+    "a call inside ask": "def check(f):\n    ask(ask, f(1))",
+    "a truth test": "def check(f):\n    if f:\n        pass",
+    "an assertion": "def check(f):\n    assert f",
+    "getattr": "def check(f):\n    getattr(f, 'x')",
+    "an attribute": "def check(f):\n    f.x",
+    "a comparison": "def check(f):\n    f == 1",
+    "a second name": "def check(f):\n    g = f\n    g(1)",
+    "another argument of ask": "def check(f):\n    ask(len, f)",
+    "a keyword of ask": "def check(f):\n    ask(function=f)",
+    "a builtin": "def check(f):\n    list(map(f, [1]))",
+    "a comprehension": "def check(f):\n    all([ask(f, x) for x in (1, 2)])",
+    "a generator": "def check(f):\n    all(ask(f, x) for x in (1, 2))",
+    "a lambda": "def check(f):\n    on_smallest(lambda x: f(x), 1)",
+    "an inner function": "def check(f):\n    def g():\n        f(1)\n    g()",
+    "a helper that calls": "def check(f):\n    _h(1, f)\ndef _h(x, g):\n    g(x)",
+    "a helper's helper": "def check(f):\n    _h(f)\ndef _h(g):\n    _k(g)\ndef _k(h):\n    h()",
+    "a foreign helper": "def check(f):\n    other.helper(f)",
+    "try": "def check(f):\n    try:\n        ask(f)\n    except Exception:\n        pass",
+    "catch_warnings": "def check(f):\n    with warnings.catch_warnings():\n        ask(f)",
+    "tracemalloc": "import tracemalloc\ndef check(f):\n    ask(f)",
+    "time": "import time\ndef check(f):\n    ask(f)",
+    "from time": "from time import perf_counter\ndef check(f):\n    ask(f)",
+    "an f-string": "def check(f):\n    print(f'{f}')",
+    "a return": "def check(f):\n    return f",
 }
 
 
@@ -159,4 +159,5 @@ def test_the_lint_finds_nothing_in_a_good_check():
 
 @pytest.mark.parametrize("case", BAD)
 def test_the_lint_finds(case):
-    assert list(Module(f"ask = asking('f')\n{BAD[case]}").faults())
+    checks = BAD[case].replace("def check(", "@graded()\ndef check(")
+    assert list(Module(f"ask = asking('f')\n{checks}").faults())
