@@ -6,10 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
+ASIDE = tempfile.TemporaryDirectory(prefix="jupyter-of-tests-", ignore_cleanup_errors=True)
 
 
 def course_files() -> list[str]:
@@ -31,9 +33,9 @@ def lay_course_into(folder: Path) -> Path:
 
 
 def environment(course: Path, home: Path | None = None) -> dict[str, str]:
-    """This environment, with `grader` coming from `course` and Jupyter's own files beside it."""
-    own = home or course.parent / f"{course.name}-home"
-    own.mkdir(exist_ok=True)
+    """This environment, with `grader` coming from `course` and Jupyter's own files aside."""
+    own = home or Path(ASIDE.name) / "-".join(course.parts[1:])
+    own.mkdir(parents=True, exist_ok=True)
     kept = {
         name: value
         for name, value in os.environ.items()

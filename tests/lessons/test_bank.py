@@ -5,7 +5,8 @@ In a plain kernel, with the public random numbers and with others."""
 import pytest
 
 from grader import seeds
-from tests.student import bank, failed_cells
+from grader.lesson import Kind, exercises, grade_id, kind
+from tests.student import bank, failed_cells, released
 
 WRONG, RIGHT = bank("wrong"), bank("right")
 SECRETS = (b"", b"other")
@@ -47,9 +48,6 @@ def test_a_file_says_what_it_is(each):
 
 
 def test_every_exercise_has_its_mistakes_and_its_unusual_right_answers(entry):
-    from grader.lesson import Kind, exercises, grade_id, kind
-    from tests.student import released
-
     answers = [grade_id(c) for c in released(entry).cells if kind(c) is Kind.ANSWER]
     for exercise in answers:
         assert exercise in exercises(released(entry))

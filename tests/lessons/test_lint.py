@@ -4,27 +4,22 @@ Why: `all(map(ok, …))` over a function that raises StopIteration, `assert f(x)
 an expected value computed from an argument that the student had zeroed each gave full marks."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import grader.checks
-from grader import course
 
 FORBIDDEN_NAMES = {
     "catch_warnings", "tracemalloc", "time", "timeit", "perf_counter", "signal", "inspect",
-    "observe", "exec", "eval",
+    "exec", "eval",
 }  # fmt: skip
 LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FOLDER = Path(grader.checks.__file__).parent
-ROOMS = ("__init__.py", "ask.py", "diagnose.py", "shrink.py")  # what checks are made of
-CELLS = "".join(entry.released.read_text("utf-8") for entry in course.lessons())
-FILES = [  # of the lessons that the course lists
-    path
-    for path in sorted(FOLDER.glob("*.py"))
-    if path.name not in ROOMS and f"from grader.checks import {path.stem} as" in CELLS
-]
+GRADED = "\n@graded("
+FILES = [path for path in sorted(FOLDER.glob("*.py")) if GRADED in path.read_text("utf-8")]
 
 
 class Module:
@@ -39,11 +34,11 @@ class Module:
             if isinstance(node, ast.Assign) and "asking(" in ast.unparse(node.value)
             for target in node.targets
             if isinstance(target, ast.Name)
-        }
+        } | {"observe"}
         self.held: dict[str, set[int]] = {
             name: set(range(len(parameters(f))))
             for name, f in self.functions.items()
-            if not name.startswith("_")
+            if any("graded(" in ast.unparse(decorator) for decorator in f.decorator_list)
         }
         self._follow()
 
@@ -109,10 +104,16 @@ def test_no_check_touches_student_code(path):
     assert list(module.faults()) == []
 
 
+def test_the_checks_of_every_lesson_are_linted(entry):
+    imported = re.findall(r"from grader\.checks import (\w+)", entry.source.read_text("utf-8"))
+    assert imported and set(imported) <= {path.stem for path in FILES}
+
+
 # --- the lint finds what it must ----------------------------------------------------------------
 
 GOOD = """
 ask = asking("f")
+@graded()
 def check(f):
     for x in (1, 2):
         seen = ask(f, x)
@@ -147,7 +148,6 @@ BAD = {
     "tracemalloc": "import tracemalloc\ndef check(f):\n    ask(f)",
     "time": "import time\ndef check(f):\n    ask(f)",
     "from time": "from time import perf_counter\ndef check(f):\n    ask(f)",
-    "observe itself": "from grader.observe import observe\ndef check(f):\n    observe(f)",
     "an f-string": "def check(f):\n    print(f'{f}')",
     "a return": "def check(f):\n    return f",
 }
@@ -159,4 +159,5 @@ def test_the_lint_finds_nothing_in_a_good_check():
 
 @pytest.mark.parametrize("case", BAD)
 def test_the_lint_finds(case):
-    assert list(Module(f"ask = asking('f')\n{BAD[case]}").faults())
+    checks = BAD[case].replace("def check(", "@graded()\ndef check(")
+    assert list(Module(f"ask = asking('f')\n{checks}").faults())
