@@ -29,7 +29,7 @@ MEND = "Mend it with: python -m grader build"
 # What a lesson's cells can reach: a change here makes the outputs of every solution stale.
 LESSON_ROOMS = (
     "checks",
-    "figures.py",
+    "figures",
     "misconceptions",
     "observe.py",
     "oracle.py",

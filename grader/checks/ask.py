@@ -95,16 +95,21 @@ FLOAT16 = Tolerance(2e-3, 1e-6, scaled=False)
 
 
 def asking(exercise: str) -> "Callable[..., Answer]":
-    """The `ask` of one exercise: `ask(function, *args, **kwargs)` calls and returns an Answer."""
+    """The `ask` of one exercise: `ask(function, *args, **kwargs)` calls and returns an Answer.
 
-    def ask(function: Any, *args: Any, note: str = "", **kwargs: Any) -> Answer:
+    `may_raise` names an exception that is for the check to judge; any other one fails at once."""
+
+    def ask(
+        function: Any, *args: Any, note: str = "", may_raise: str | None = None, **kwargs: Any
+    ) -> Answer:
         if not is_callable(function):
             _refuse_absent(exercise, function)
         for asked in _recorders:
             asked.append(Probe(args, kwargs))
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, **kwargs))
-        answer.refuse_error()
+        if answer.raised is None or answer.raised != may_raise:
+            answer.refuse_error()
         return answer
 
     return ask
@@ -131,6 +136,11 @@ class Answer:
     def value(self) -> Any:
         """What the call returned, as plain data."""
         return self.seen.value
+
+    @property
+    def raised(self) -> str | None:
+        """The name of the exception that the call raised, if it raised one."""
+        return self.seen.error.kind if self.seen.error else None
 
     def refuse_error(self) -> None:
         """Fail when the call raised: as not written yet for a stub, else with the exception."""

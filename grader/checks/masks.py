@@ -16,7 +16,6 @@ from grader.checks.ask import (
     Answer,
     Tolerance,
     asking,
-    call_text,
     kind_of,
     passed,
     shown_apart,
@@ -26,7 +25,6 @@ from grader.checks.leaks import Example
 from grader.checks.shrink import on_smallest
 from grader.misconceptions import leaks as _named_leaks  # noqa: F401  (registers them)
 from grader.misconceptions import masks as _named  # noqa: F401
-from grader.observe import observe
 from grader.seeds import generator
 
 ask_causal = asking("causal_mask")
@@ -716,11 +714,8 @@ def _evidence(asked: Example, x: np.ndarray, position: int) -> str:
 
 def _must_refuse(first_leak: Any, broken: Example, x: np.ndarray) -> None:
     """ValueError, and nothing else, for a function that gives NaN or infinity."""
-    seen = Answer(
-        "first_leak", call_text("first_leak", (broken, x), {}, ""), observe(first_leak, broken, x)
-    )
-    if seen.seen.error and seen.seen.error.kind == "ValueError":
+    seen = ask_leak(first_leak, broken, x, may_raise="ValueError")
+    if seen.raised == "ValueError":
         return
-    seen.refuse_error()
     why = f"fn gives {broken.told}. Nothing can be said about leaks there: raise a ValueError."
     seen.fail("no ValueError", why)

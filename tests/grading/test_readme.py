@@ -25,8 +25,10 @@ STATUS = {".venv/bin/python -m grader check": 1}  # nothing is written yet
 
 
 def persons_environment(clone):
-    """The shell of a person: no environment is active, `python3` is the one that runs this."""
-    own = environment(clone)
+    """The shell of a person: no environment is active, `python3` is the one that runs this.
+
+    Nor is a `make` at work, whose variables would change what another one prints."""
+    own = {n: v for n, v in environment(clone).items() if not n.startswith(("MAKE", "MFLAGS"))}
     paths = [str(Path(sys.base_exec_prefix) / "bin"), *own["PATH"].split(":")[1:]]
     return {n: v for n, v in own.items() if n != "PYTHONPATH"} | {"PATH": ":".join(paths)}
 

@@ -181,7 +181,10 @@ def test_the_students_process_holds_no_secret(court: Court) -> None:
     for secrets, _ in students.values():
         assert secrets == set()
     for secrets, _ in examiners.values():
-        assert secrets == {wanted + b"checks", wanted + b"oracle"}  # the search does find things
+        # The search does find things; memory that was freed may also hold half a word of them.
+        own = {wanted + b"checks", wanted + b"oracle"}
+        assert own <= secrets
+        assert all(any(word.startswith(found) for word in own) for found in secrets)
     (child,) = students.keys() - court.idle  # the other one is the server
     kinds = [re.sub(r"\d+", "", link) for link in students[child][1][1:]]
     assert sorted(kinds) == ["/dev/null"] * 3 + ["socket:[]"]
