@@ -61,6 +61,9 @@ def attend_by_hand(attend: Any) -> None:
     _must_be(weights, shares, np.array([0.25, 0.75]), "wrong weights", BY_HAND_WHY)
     why = "The output is 1/4 of the first value and 3/4 of the second, added number by number."
     _must_be(output, given, np.array([7.0, 0.75, 1.0]), "wrong output", why)
+    values = _numbers("attend_by_hand", (2, 3))
+    seen = ask_attend(attend, [1.0], BY_HAND_KEYS, values.tolist())
+    _must_come_out(seen, np.array([0.25, 0.75]) @ values, why)
     passed("attend gives the weights 1/4 and 3/4 of the case by hand, and its output", seen)
 
 
@@ -83,7 +86,7 @@ def attend_weights(attend: Any) -> None:
 @graded("attend", about="scale", also=(LISTS,))
 def attend_scale(attend: Any) -> None:
     """How far apart the weights of a query of ones are for a key of ones and one of zeros."""
-    for d_k, S_k, d_v in ((5, 3, 2), (9, 2, 3), (16, 4, 6)):
+    for d_k, S_k, d_v in ((5, 3, 2), (9, 2, 3), (_any_width("attend_scale"), 4, 6)):
         keys = [[0.0] * d_k, [1.0] * d_k, *([[0.0] * d_k] * (S_k - 2))]
         seen = ask_attend(attend, [1.0] * d_k, keys, [[1.0] * d_v] * S_k)
         weights = _pair(seen)[1]
@@ -127,9 +130,8 @@ def attend_large(attend: Any) -> None:
 @graded("attend", about="changes")
 def attend_unchanged(attend: Any) -> None:
     """The caller's lists are the same after the call."""
-    seen = ask_attend(
-        attend, [1.0, 2.0], [[1.0, 0.5], [2.0, 1.0], [0.0, 3.0]], [[1.0], [2.0], [5.0]]
-    )
+    values = _numbers("attend_unchanged", (3, 1)).tolist()
+    seen = ask_attend(attend, [1.0, 2.0], [[1.0, 0.5], [2.0, 1.0], [0.0, 3.0]], values)
     weights = _pair(seen)[1]
     _must_vary(weights, _floats(weights, "weights", 3, "one for each key"))
     seen.must_not_change()
@@ -158,6 +160,10 @@ def by_hand(attention: Any) -> None:
     why = "Row 0 is 1/4 of the first value and 3/4 of the second; row 1 is half of each."
     expected = np.array([[7.0, 0.75, 1.0], [6.0, 0.5, 1.0]])
     _must_be(output, given, expected, "wrong output", why)
+    V = _numbers("by_hand", (2, 3))
+    output = _pair(ask(attention, Q, np.array(BY_HAND_KEYS), V))[0]
+    given = _table(output, "output", (2, 3), "a row for each query, as wide as a value")
+    _must_be(output, given, np.array([[0.25, 0.75], [0.5, 0.5]]) @ V, "wrong output", why)
     passed("attention gives the weights and the output of the case by hand", seen)
 
 
@@ -181,7 +187,7 @@ def weights(attention: Any) -> None:
 @graded("attention", about="scale", also=(SQUARE,))
 def scale(attention: Any) -> None:
     """How far apart the weights of a query of ones are for a key of ones and one of zeros."""
-    for d_k, S_q, S_k, d_v in ((6, 3, 2, 5), (9, 2, 4, 3), (16, 4, 3, 2)):
+    for d_k, S_q, S_k, d_v in ((6, 3, 2, 5), (9, 2, 4, 3), (_any_width("scale"), 4, 3, 2)):
         Q, K, V = np.ones((S_q, d_k)), np.zeros((S_k, d_k)), np.ones((S_k, d_v))
         K[1] = 1.0
         seen = ask(attention, Q, K, V)
@@ -197,7 +203,8 @@ def given_scale(attention: Any) -> None:
     d_k = 5
     Q, K, V = np.ones((3, d_k)), np.zeros((2, d_k)), np.ones((2, 4))
     K[1] = 1.0
-    for factor in (1.0, 0.25, 2.0, 0.0):
+    odd = round(float(generator("given_scale").uniform(0.3, 1.7)), 2)
+    for factor in (1.0, 0.25, 2.0, odd, 0.0):
         seen = ask(attention, Q, K, V, scale=factor)
         part = _pair(seen)[1]
         shares = _table(part, "weights", (3, 2), "a row for each query, a column for each key")
@@ -327,6 +334,11 @@ def _must_be_as_float64(
 def _numbers(name: str, shape: tuple[int, ...]) -> Array:
     """Moderate random numbers with two decimals, so that a failing call is short to read."""
     return generator(f"{name}{shape}").normal(0.0, 1.5, shape).round(2) + 0.0  # no −0.0
+
+
+def _any_width(name: str) -> int:
+    """A width of queries and keys that nobody expects, and no power of 2."""
+    return int(generator(name).choice([11, 12, 13, 14, 15, 17, 18, 19, 20, 21, 22, 23]))
 
 
 def _call(name: str, sizes: tuple[int, int, int, int], lead: tuple[int, ...] = ()) -> Call:

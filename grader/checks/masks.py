@@ -55,7 +55,7 @@ def causal_square(causal_mask: Any) -> None:
         "Row i is query i, column j is key j, and True means: i may attend to j. "
         "A position sees itself and what comes before it."
     )
-    for length in (3, 1, 2, 5):
+    for length in (3, 1, 2, 5, _any_length("causal_square")):
         seen = ask_causal(causal_mask, length)
         _must_be_mask(seen, oracle.causal_mask(length), why)
     passed("causal_mask lets each position see itself and those before it", seen)
@@ -64,7 +64,8 @@ def causal_square(causal_mask: Any) -> None:
 @graded("causal_mask", about="cache", also=((3,),))
 def causal_cache(causal_mask: Any) -> None:
     """More keys than queries: the queries are the last positions."""
-    for queries, keys in [(1, 4), (2, 3), (3, 5), (3, 3)]:
+    some = _any_length("causal_cache")
+    for queries, keys in [(1, 4), (2, 3), (3, 5), (3, 3), (some, some + 3)]:
         why = (
             f"With q_len={queries} and k_len={keys} the queries are the last positions: "
             f"query 0 is position {keys - queries}, and sees all up to that."
@@ -79,7 +80,7 @@ def causal_cache(causal_mask: Any) -> None:
 @graded("causal_mask", about="form")
 def causal_boolean(causal_mask: Any) -> None:
     """A boolean array of shape (q_len, k_len)."""
-    for lengths in [(2,), (2, 3)]:
+    for lengths in [(2,), (2, 3), (_any_length("causal_boolean"),)]:
         seen = ask_causal(causal_mask, *lengths)
         _must_be_boolean(seen, (lengths[0], lengths[-1]))
     passed("causal_mask returns a boolean array of shape (q_len, k_len)", seen)
@@ -115,7 +116,7 @@ def padding_left(padding_mask: Any) -> None:
 @graded("padding_mask", about="form")
 def padding_form(padding_mask: Any) -> None:
     """A boolean array of shape (B, 1, k_len); the lengths stay as they are."""
-    for lengths in ([1, 2], np.array([1, 2]), [3]):
+    for lengths in ([1, 2], generator("padding_form").integers(1, 4, 4), [3]):
         seen = ask_padding(padding_mask, lengths, 3)
         _must_be_boolean(
             seen,
@@ -196,6 +197,11 @@ def _in_shape(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     if len(shape) == 3 and shape[1] == 1 and truth.shape == (shape[0], shape[2], shape[2]):
         return np.asarray(truth.any(axis=1, keepdims=True))
     return truth.reshape(shape) if _long(truth.shape) == _long(shape) else None
+
+
+def _any_length(name: str) -> int:
+    """A number of positions that nobody expects."""
+    return int(generator(name).integers(6, 12))
 
 
 def _must_be_boolean(seen: Answer, shape: tuple[int, ...], why: str = "") -> None:
@@ -305,6 +311,7 @@ def empty(attention: Any) -> None:
     why = "This mask leaves a query without any key. Its weights and its output are zeros."
     Q, K, V = PLAIN
     mask = np.array([[True, True, False], [False, False, False], [True, False, False]])
+    mask = generator("empty").permuted(mask, axis=1)
     _must_be_empty(attention, Q, K, V, mask, why)
     Q, K, V = np.stack([Q[:2], Q[1:]]), np.stack([K, K[::-1]]), np.stack([V, V])
     seen = _must_be_empty(attention, Q, K, V, oracle.padding_mask([2, 0], 3), why)

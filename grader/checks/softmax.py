@@ -80,7 +80,7 @@ def list_masked(softmax_list: Any) -> None:
     """−inf among the scores gives exactly 0; −inf throughout gives zeros."""
     why = "A score of −inf means: not this one. Its weight is exactly 0, the others share the 1."
     _list_must_equal_oracle(softmax_list, [NO_SCORE, 0.0, 0.0], why)
-    _list_must_equal_oracle(softmax_list, [0.0, -1.0, NO_SCORE], why)
+    _list_must_equal_oracle(softmax_list, [0.0, -_step("list_masked"), NO_SCORE], why)
     why = "When every score is −inf there is nothing to choose; the weights are defined as zeros."
     _list_must_equal_oracle(softmax_list, [NO_SCORE] * 3, why)
     seen = _list_must_equal_oracle(softmax_list, [NO_SCORE], why)
@@ -93,7 +93,7 @@ def list_unchanged(softmax_list: Any) -> None:
     seen = ask_list(softmax_list, [1.0, 3.0, NO_SCORE, 2.0])
     seen.must_not_change()
     why = "The weights of this row are others."  # whoever returns anything leaves the list alone
-    seen = _list_must_equal_oracle(softmax_list, [0.0, -1.0], why)
+    seen = _list_must_equal_oracle(softmax_list, [0.0, -_step("list_unchanged")], why)
     passed("softmax_list leaves the caller's list alone", seen)
 
 
@@ -171,7 +171,8 @@ def rows(softmax: Any) -> None:
     """Rows of very different size do not disturb each other."""
     why = "Each row is a softmax of its own, whatever stands beside it."
     # Far enough apart to drown each other, near enough to 0 that no row fails by itself.
-    scores = np.array([[300.0, -1200.0, -1200.0], [-1200.0, -500.0, -500.0]])[[0, 1, 1]]
+    low, lower = -500.0, -500.0 - _step("rows")
+    scores = np.array([[300.0, -1200.0, -1200.0], [-1200.0, low, lower], [-1200.0, lower, low]])
     seen = _must_equal_oracle(softmax, scores, why, "rows disturb others")
     passed("softmax treats each row by itself, whatever stands beside it", seen)
 
@@ -180,8 +181,9 @@ def rows(softmax: Any) -> None:
 def masked(softmax: Any) -> None:
     """−inf gives exactly 0; a row of −inf throughout gives zeros, alone and among others."""
     why = "A score of −inf means: not this one. Its weight is exactly 0, the others share the 1."
-    _must_equal_oracle(softmax, np.array([NO_SCORE, 0.0, -1.0]), why)
-    _must_equal_oracle(softmax, np.array([0.0, -1.0, NO_SCORE]), why)
+    step = _step("masked")
+    _must_equal_oracle(softmax, np.array([NO_SCORE, 0.0, -step]), why)
+    _must_equal_oracle(softmax, np.array([0.0, -step, NO_SCORE]), why)
     why = "When every score is −inf there is nothing to choose; the weights are defined as zeros."
     for length in (3, 1):
         _must_equal_oracle(softmax, np.full(length, NO_SCORE), why, "wrong for all −inf")
@@ -195,7 +197,7 @@ def masked(softmax: Any) -> None:
 def dtype(softmax: Any) -> None:
     """A floating dtype comes back as it went in."""
     for kind in (np.float32, np.float16, np.float64):
-        scores = np.array([0.0, -1.0], dtype=kind)
+        scores = np.array([0.0, -_step("dtype")], dtype=kind)
         why = f"The scores are {scores.dtype}, so the weights must be {scores.dtype} too."
         seen = _must_come_back_as(softmax, scores, scores.dtype, why, EACH_WEIGHT)
     passed("softmax returns float16, float32 and float64 as they went in", seen)
@@ -204,8 +206,9 @@ def dtype(softmax: Any) -> None:
 @graded("softmax", about="integers")
 def integers(softmax: Any) -> None:
     """Integer scores of every width give float64 weights."""
+    other = int(generator("integers").integers(80, 99))
     for kind in (np.int64, np.int32, np.int8, np.uint8):
-        scores = np.array([100, 1, 99], dtype=kind)
+        scores = np.array([100, 1, 99, other], dtype=kind)
         why = f"Weights are fractions: {scores.dtype} has to become float64 before you compute."
         seen = _must_come_back_as(softmax, scores, np.dtype(np.float64), why, why)
     passed("softmax takes integers and gives float64", seen)
@@ -229,7 +232,7 @@ def unchanged(softmax: Any) -> None:
     for kind in (np.float64, np.float32):
         seen = ask(softmax, np.array([2.0, NO_SCORE, -1.0], dtype=kind))
         seen.must_not_change()
-    locked = np.array([0.0, -1.0])
+    locked = np.array([0.0, -_step("unchanged")])
     locked.flags.writeable = False
     seen = _must_equal_oracle(
         softmax, locked, EACH_WEIGHT, note="an array that cannot be written to"
@@ -243,6 +246,11 @@ def unchanged(softmax: Any) -> None:
 def _scores(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Moderate random scores with two decimals, so that a failing call is short to read."""
     return generator(f"{name}{shape}").normal(0.0, 2.0, shape).round(2)
+
+
+def _step(name: str) -> float:
+    """A random difference between two scores: no table of answers holds for every course."""
+    return round(float(generator(name).uniform(0.5, 2.5)), 2)
 
 
 def _must_equal_oracle(
