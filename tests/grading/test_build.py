@@ -234,3 +234,15 @@ def test_nothing_of_the_tools_is_left_in_what_is_made(lesson):
         assert "language_info" not in metadata
         for cell in nb.read(made).cells:
             assert "execution" not in cell.metadata
+
+
+def test_what_a_cell_prints_is_kept_in_one_piece():
+    pieces = [("stdout", "✓ right"), ("stdout", "\n"), ("stderr", "warned"), ("stdout", "more")]
+    outputs = [nb.node(output_type="stream", name=name, text=text) for name, text in pieces]
+    cell = nb.node(cell_type="code", id="a", source="", metadata={}, outputs=outputs)
+    build.join_streams(nb.node(cells=[cell], metadata={}, nbformat=4, nbformat_minor=5))
+    assert [(each.name, each.text) for each in cell.outputs] == [
+        ("stdout", "✓ right\n"),
+        ("stderr", "warned"),
+        ("stdout", "more"),
+    ]
