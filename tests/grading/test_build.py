@@ -146,7 +146,7 @@ def test_a_missing_file_is_found(root, lesson, attribute):
         shutil.move(aside, path)
 
 
-@pytest.mark.parametrize("room", ["checks/softmax.py", "oracle.py", "observe.py", "figures.py"])
+@pytest.mark.parametrize("room", ["checks/softmax.py", "oracle.py", "observe.py", "figures/style.py"])
 def test_a_changed_grader_makes_every_solution_stale(root, touched, room):
     touched(root / "grader" / room, lambda text: text + "\n# changed\n")
     solutions = [each.solution.relative_to(root) for each in course.lessons(root)]
@@ -240,8 +240,9 @@ def test_what_a_cell_prints_is_kept_in_one_piece():
     pieces = [("stdout", "✓ right"), ("stdout", "\n"), ("stderr", "warned"), ("stdout", "more")]
     outputs = [nb.node(output_type="stream", name=name, text=text) for name, text in pieces]
     cell = nb.node(cell_type="code", id="a", source="", metadata={}, outputs=outputs)
-    build.join_streams(nb.node(cells=[cell], metadata={}, nbformat=4, nbformat_minor=5))
-    assert [(each.name, each.text) for each in cell.outputs] == [
+    notebook = nb.node(cells=[cell], metadata={}, nbformat=4, nbformat_minor=5)
+    build.join_streams(notebook)
+    assert [(each.name, each.text) for each in notebook.cells[0].outputs] == [
         ("stdout", "✓ right\n"),
         ("stderr", "warned"),
         ("stdout", "more"),
