@@ -16,6 +16,11 @@ NAME = "01-softmax"
 
 @pytest.fixture(scope="module")
 def root(course_copy):
+    """A course of two lessons: what holds for them holds for more, in a fraction of the time."""
+    listed = course_copy / "source/course.toml"
+    head, *lessons = listed.read_text("utf-8").split("[[lesson]]")
+    listed.write_text("[[lesson]]".join([head, *lessons[:2]]), "utf-8")
+    assert build.build(course_copy) == [Path("README.md")]  # its table is shorter now
     return course_copy
 
 
