@@ -151,7 +151,9 @@ def test_a_missing_file_is_found(root, lesson, attribute):
         shutil.move(aside, path)
 
 
-@pytest.mark.parametrize("room", ["checks/softmax.py", "oracle.py", "observe.py", "figures/style.py"])
+@pytest.mark.parametrize(
+    "room", ["checks/softmax.py", "oracle.py", "observe.py", "figures/style.py"]
+)
 def test_a_changed_grader_makes_every_solution_stale(root, touched, room):
     touched(root / "grader" / room, lambda text: text + "\n# changed\n")
     solutions = [each.solution.relative_to(root) for each in course.lessons(root)]
