@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from grader.figures.style import BLUE, DARK, GREY, LINES, ORANGE, drawing, weight_bars, weights_of
+from grader.figures.style import BLUE, DARK, GREY, LINES, ORANGE, drawing, weights_of
 
 Curve = Sequence[float] | np.ndarray
 MARKERS = "os^Dv"
@@ -15,8 +15,11 @@ def same_scores_wider(scores: np.ndarray, factors: Sequence[float]) -> None:
     """The weights of `scores` times each factor, a panel for each."""
     with drawing(len(factors), (2.7 * len(factors), 2.7)) as (_, axes):
         for each, factor in zip(np.ravel(axes), factors, strict=True):
-            weight_bars(each, list(weights_of(scores * factor)), f"scores × {factor:g}")
-            each.set_xlabel("key position")
+            weights = weights_of(scores * factor)
+            drawn = each.bar(range(len(weights)), weights, color=BLUE, width=0.65)
+            each.bar_label(drawn, [f"{weight:.2f}" for weight in weights], padding=2)
+            each.set(title=f"scores × {factor:g}", xlabel="key position", ylim=(0, 1.15))
+            each.set_xticks(range(len(weights)))
         np.ravel(axes)[0].set_ylabel("weight")
 
 
@@ -33,6 +36,7 @@ def spread_by_width(
         if guesses:
             axes.plot(guessed_at, guesses, "v", ms=9, mfc="none", color=ORANGE, label="your guess")
         _logarithmic(axes, widths)
+        axes.set_yticks([2, 4, 8, 16, 32])
         axes.set(ylabel="standard deviation of q·k", title="How far dot products spread")
         axes.legend(loc="upper left")
     print("d_k     ", *(f"{width:7}" for width in guessed_at))
@@ -77,18 +81,21 @@ def wrong_scales(widths: Sequence[int], curves: Mapping[str, Curve]) -> None:
         rest = {name: values for name, values in curves.items() if name != right}
         _curves(axes, widths, rest, legend=False)
         _logarithmic(axes, widths)
-        axes.set(ylabel="standard deviation of the scores", title="Scores, divided …")
+        axes.set(
+            ylabel="standard deviation of the scores",
+            title="How far scores spread that were divided …",
+        )
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def training(panels: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """The share of queries that find their key, by step; a panel for each loss."""
-    with drawing(len(panels), (4.6 * len(panels), 3.4)) as (_, axes):
+    with drawing(len(panels), (4.6 * len(panels), 3.9)) as (_, axes):
         for each, (title, runs) in zip(np.ravel(axes), panels.items(), strict=True):
             for (name, found), (colour, style) in zip(runs.items(), LINES, strict=False):
                 each.plot(found, color=colour, ls=style, lw=2, label=name)
             each.set(title=title, xlabel="step", ylim=(-0.03, 1.05))
-            each.legend(loc="center right")
+            each.legend(loc="upper left", bbox_to_anchor=(0.0, -0.2))
         np.ravel(axes)[0].set_ylabel("share that picks the right key")
 
 

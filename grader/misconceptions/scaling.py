@@ -15,7 +15,6 @@ Array = np.ndarray
 Draw = Callable[[Any, int, int], tuple[Array, Array]]
 Measure = Callable[[Array, Array], Any]
 
-right("peakedness")(oracle.peakedness)
 right("softmax_backward")(oracle.softmax_backward)
 
 
@@ -126,6 +125,7 @@ def not_added() -> Iterator[Form]:
         lambda q, k: (q * k).std(axis=0),
         lambda q, k: (q * k).std(axis=-1),
         lambda q, k: (q * k).std(axis=-1).mean(),
+        lambda q, k: np.sqrt(((q * k) ** 2).mean()),
     )
     yield from measuring(lambda q, k: (q * k).std(ddof=1))
 
@@ -230,9 +230,49 @@ def another_statistic() -> Iterator[Form]:
     yield from measuring(
         lambda q, k: dots(q, k).mean(),
         lambda q, k: np.abs(dots(q, k)).mean(),
+        lambda q, k: np.abs(dots(q, k) - dots(q, k).mean()).mean(),
         lambda q, k: np.median(np.abs(dots(q, k))),
         lambda q, k: dots(q, k).max(),
         lambda q, k: dots(q, k).std() / math.sqrt(len(q)),
+    )
+
+
+@misconception(
+    "dot_product_std",
+    "one pair only",
+    about="spread",
+    told="Your code draws one query and one key. A single number has no spread: it takes many "
+    "pairs to see how far apart dot products lie.",
+    question="How many dot products does your code have when it measures?",
+)
+def one_pair() -> Iterator[Form]:
+    def pair(rng: Any, n_samples: int, d_k: int) -> tuple[Array, Array]:
+        return rng.standard_normal(d_k), rng.standard_normal(d_k)
+
+    yield from measuring(
+        lambda q, k: abs(q @ k), lambda q, k: q @ k, lambda q, k: np.std(q * k), orders=(pair,)
+    )
+
+    def repeated(d_k: int, n_samples: int, rng: Any) -> Any:
+        q, k = pair(rng, n_samples, d_k)
+        return np.std([q @ k for _ in range(n_samples)])
+
+    yield from (repeated, lambda d_k, n_samples, rng: 0.0)
+
+
+@misconception(
+    "dot_product_std",
+    "dot products returned",
+    about="spread measured",
+    told="Your code returns the dot products themselves, or an array around the one number.",
+    question="How many numbers does the docstring promise?",
+)
+def dots_returned() -> Iterator[Form]:
+    yield from measuring(
+        dots,
+        lambda q, k: dots(q, k).tolist(),
+        lambda q, k: dots(q, k).std(keepdims=True),
+        lambda q, k: dots(q, k) / math.sqrt(q.shape[-1]),
     )
 
 
@@ -308,6 +348,13 @@ def safe_log(weights: Array) -> Array:
 def entropy(weights: Array, axis: int | None = -1) -> Any:
     """The right entropy along the last axis."""
     return -(weights * safe_log(weights)).sum(axis=axis)
+
+
+@right("peakedness")
+def right_peakedness(weights: Any) -> tuple[Any, Any]:
+    """Numbers for a row, as NumPy makes them, and arrays for more."""
+    weights = np.asarray(weights)
+    return weights.max(axis=-1), entropy(weights)
 
 
 def with_entropy(of: Terms) -> Form:
@@ -565,6 +612,9 @@ def epsilon() -> Iterator[Form]:
         yield with_entropy(
             lambda w, size=size: -(np.maximum(w, size) * np.log(np.maximum(w, size))).sum(axis=-1)  # type: ignore[misc]
         )
+        yield with_entropy(
+            lambda w, size=size: entropy((w + size) / (w + size).sum(axis=-1, keepdims=True))  # type: ignore[misc]
+        )
     yield with_entropy(lambda w: -(w * np.log(w + 1)).sum(axis=-1))
 
 
@@ -583,6 +633,15 @@ def row_of_zeros() -> Iterator[Form]:
     yield with_entropy(lambda w: entropy(renewed(w)) * renewed(w).sum(axis=-1))
     yield with_entropy(lambda w: np.where(w.sum(axis=-1) == 0, math.log(w.shape[-1]), entropy(w)))
     yield with_entropy(lambda w: np.where(w.sum(axis=-1) == 0, np.nan, entropy(w)))
+
+    def picked(weights: Any) -> Any:
+        rows = np.reshape(weights, (-1, np.shape(weights)[-1]))
+        pairs = [(row[row > 0].max(), entropy(row[row > 0])) for row in rows]
+        return tuple(
+            np.reshape(part, np.shape(weights)[:-1])[()] for part in zip(*pairs, strict=True)
+        )
+
+    yield picked
 
 
 @misconception(
@@ -647,11 +706,24 @@ def one_row() -> Iterator[Form]:
 
     def two_axes(weights: Any) -> Any:
         if np.ndim(weights) == 1:
-            return oracle.peakedness(np.asarray(weights))
+            return right_peakedness(np.asarray(weights))
         pairs = [listed(row) for row in weights]
         return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
 
     yield from (listed, two_axes)
+
+
+@misconception(
+    "peakedness",
+    "lists instead of arrays",
+    about="leading",
+    told="For a table your code returns lists. Whoever calls it computes with whole arrays.",
+    question="What makes an array of a list of numbers?",
+)
+def lists() -> Iterator[Form]:
+    yield with_both(lambda w: (w.max(axis=-1).tolist(), entropy(w).tolist()))
+    yield with_both(lambda w: (w.max(axis=-1), entropy(w).tolist()))
+    yield with_both(lambda w: [list(np.atleast_1d(each)) for each in (w.max(-1), entropy(w))])
 
 
 @misconception(
@@ -665,7 +737,7 @@ def one_row() -> Iterator[Form]:
 def changed() -> Iterator[Form]:
     def by(change: Callable[[Array], None]) -> Form:
         def peakedness(weights: Any) -> Any:
-            answer = oracle.peakedness(weights)
+            answer = right_peakedness(weights)
             change(weights)
             return answer
 
@@ -686,7 +758,10 @@ def changed() -> Iterator[Form]:
     def ordered(w: Array) -> None:
         w.sort(axis=-1)
 
-    yield from map(by, (ones, added, clipped, floored, ordered))
+    def raised(w: Array) -> None:
+        np.maximum(w, 1e-300, out=w)
+
+    yield from map(by, (ones, added, clipped, floored, ordered, raised))
 
 
 @misconception(
@@ -697,7 +772,7 @@ def changed() -> Iterator[Form]:
     question="Which type do your weights have when the logarithm is taken?",
 )
 def half() -> Iterator[Form]:
-    yield with_both(lambda w: tuple(map(np.float16, oracle.peakedness(w.astype(np.float16)))))
+    yield with_both(lambda w: tuple(map(np.float16, right_peakedness(w.astype(np.float16)))))
 
 
 # --- softmax_backward -------------------------------------------------------------------------
@@ -834,6 +909,7 @@ def cross_entropy() -> Iterator[Form]:
 def turned() -> Iterator[Form]:
     yield backward(lambda w, g: w * (total(w * g) - g))
     yield backward(lambda w, g: w * (g + total(w * g)))
+    yield backward(lambda w, g: w * (g + total(w * g) - 2 * w * g))
 
 
 @misconception(
@@ -847,6 +923,7 @@ def turned() -> Iterator[Form]:
 def twice() -> Iterator[Form]:
     yield backward(lambda w, g: w * (g - total(w * w * g)))
     yield backward(lambda w, g: w * w * (g - total(w * g)))
+    yield backward(lambda w, g: w * (1 - w) * g - w * total(w * g))
     yield backward(lambda w, g: w * (g - w * total(w * g)))
     yield backward(lambda w, g: w * (g - total(w * w)))
     yield backward(lambda w, g: w * (1 - w) * (g - total(w * g)))
@@ -962,7 +1039,8 @@ def other_axis() -> Iterator[Form]:
         return backward(of)
 
     for axis in (0, 1, -2):
-        yield from (along(axis), along(axis, clamped=False), along(axis, kept=False))
+        yield from (along(axis), along(axis, kept=False))
+    yield along(0, clamped=False)
 
     def loop(weights: Any, grad: Any) -> Any:
         inner = sum(w * g for w, g in zip(weights, grad, strict=True))
@@ -997,6 +1075,37 @@ def matrix_product() -> Iterator[Form]:
     yield backward(lambda w, g: g @ (np.diag(w) - np.outer(w, w)))
     yield backward(lambda w, g: (np.diagflat(w) - np.outer(w, w)) @ g)
     yield backward(lambda w, g: np.einsum("i,i->i", w, g - np.einsum("i,i->", w, g)))
+
+
+@misconception(
+    "softmax_backward",
+    "table taken for granted",
+    about="formula leading kinds changes",
+    told="Your code needs a table with two axes: a loop over its rows, or axis 1. A single row has "
+    "no axis 1, and a stack has more than two.",
+    question="What is weights[0] if weights is one row?",
+)
+def two_axes() -> Iterator[Form]:
+    def over_rows(weights: Any, grad: Any) -> Any:
+        result = np.zeros_like(weights)
+        for index in range(weights.shape[0]):
+            result[index] = weights[index] * (grad[index] - weights[index] @ grad[index])
+        return result
+
+    def over_tables(weights: Any, grad: Any) -> Any:
+        result = np.zeros_like(weights)
+        for index in range(weights.shape[0]):
+            slopes = np.diag(weights[index]) - np.outer(weights[index], weights[index])
+            result[index] = slopes @ grad[index]
+        return result
+
+    def unpacked(weights: Any, grad: Any) -> Any:
+        _, _ = weights.shape
+        return weights * (grad - total(weights * grad))
+
+    yield from (over_rows, over_tables, unpacked)
+    yield backward(lambda w, g: w * (g - (w * g).sum(axis=1, keepdims=True)))
+    yield backward(lambda w, g: w * (g - (w * g).sum(axis=1)[:, None]))
 
 
 @misconception(
