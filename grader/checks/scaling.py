@@ -76,7 +76,8 @@ def spread(dot_product_std: Any) -> None:
 def measured(dot_product_std: Any) -> None:
     """Few samples scatter from generator to generator; the same generator gives the same."""
     seed = _seed("measured")
-    first, again = (ask_std(dot_product_std, 3, 20, np.random.default_rng(seed)) for _ in "ab")
+    first = ask_std(dot_product_std, 3, 20, np.random.default_rng(seed))
+    again = ask_std(dot_product_std, 3, 20, np.random.default_rng(seed))
     values = [_number(each, each.value, "the standard deviation") for each in (first, again)]
     why = (
         f"Two calls with generators in the same state gave {values[0]:.6g} and {values[1]:.6g}. "
