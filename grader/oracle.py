@@ -126,3 +126,34 @@ def finite(values: np.ndarray) -> np.ndarray:
     if not all(map(math.isfinite, values.flat)):
         raise ValueError("an output is not finite")
     return values.astype(np.float64)
+
+
+# --- 04 scaling -------------------------------------------------------------------------------
+
+
+def peakedness(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest weight and the entropy in nats of every row; weights (…, S) → (…), (…).
+
+    Shannon (1948); a weight of 0 adds nothing.
+    """
+    largest, entropy = np.zeros(weights.shape[:-1]), np.zeros(weights.shape[:-1])
+    for index in np.ndindex(*weights.shape[:-1]):
+        row = [float(weight) for weight in weights[index]]
+        largest[index] = max(row)
+        entropy[index] = math.fsum(-weight * math.log(weight) for weight in row if weight > 0)
+    return largest, entropy
+
+
+def softmax_backward(weights: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """The gradient with respect to the scores, by the Jacobian of each row written out.
+
+    dw_j / ds_i = w_j (1 − w_j) where i = j, else −w_i w_j; weights and grad (…, S) → (…, S).
+    """
+    result = np.zeros(weights.shape)
+    size = weights.shape[-1]
+    for index in np.ndindex(*weights.shape[:-1]):
+        row = [float(weight) for weight in weights[index]]
+        for i in range(size):
+            slopes = [row[j] * ((i == j) - row[i]) for j in range(size)]
+            result[(*index, i)] = dot(slopes, grad[index])
+    return result

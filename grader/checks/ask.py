@@ -355,9 +355,17 @@ def source_of(value: Any) -> str:
         return _array_source(value)
     if isinstance(value, list):
         return "[" + ", ".join(source_of(item) for item in value) + "]"
+    if isinstance(value, np.random.Generator):
+        return _generator_source(value)
     if isinstance(value, float) and not np.isfinite(value):
         return {"inf": "math.inf", "-inf": "-math.inf"}.get(str(value), "math.nan")
     return repr(value)
+
+
+def _generator_source(generator: np.random.Generator) -> str:
+    """How a check made it, while nothing has been drawn from it yet."""
+    sequence: Any = generator.bit_generator.seed_seq
+    return f"np.random.default_rng({sequence.entropy})"
 
 
 def _array_source(array: np.ndarray) -> str:

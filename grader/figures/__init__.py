@@ -18,6 +18,14 @@ from grader.figures.masks import (
     masks,
     weights_under,
 )
+from grader.figures.scaling import (
+    entropy_by_width,
+    gradient_by_width,
+    same_scores_wider,
+    spread_by_width,
+    training,
+    wrong_scales,
+)
 from grader.figures.softmax import (
     both_axes,
     running_sums,

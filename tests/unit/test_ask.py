@@ -218,6 +218,11 @@ def test_a_pasted_list_is_the_list_that_was_asked():
     assert math.isnan(pasted([math.nan])[0])
 
 
+def test_a_pasted_generator_draws_what_the_check_drew():
+    made = np.random.default_rng(20)
+    assert pasted(made).normal(size=3).tolist() == made.normal(size=3).tolist()
+
+
 def test_a_pasted_call_gives_what_the_check_saw():
     text = call_text("softmax", (TABLE.astype(np.float32),), {"axis": 0}, "in Fortran order")
     called = eval(text, {"np": np, "softmax": lambda scores, axis: (scores, axis)})
