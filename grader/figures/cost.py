@@ -14,9 +14,17 @@ from grader.figures.style import BLUE, DARK, GREY, ORANGE, drawing, mask_table
 def tables_to_scale(ratios: Sequence[float]) -> None:
     """A matrix (d, d), a table (S, d) and the scores (S, S) side by side, for several S / d."""
     with drawing(len(ratios), (9.6, 3.3)) as (_, axes):
-        axes[0].get_gridspec().set_width_ratios([2.9 + ratio for ratio in ratios])
+        axes[0].get_gridspec().set_width_ratios([_across(ratio) for ratio in ratios])
         for each, ratio in zip(axes, ratios, strict=True):
             _tables(each, ratio, tallest=max(1.0, *ratios))
+
+
+GAP = 0.6
+
+
+def _across(ratio: float) -> float:
+    """How wide the three tables are side by side, with room for the last one's name."""
+    return 2 + 2 * GAP + max(ratio, 1.0) + 0.1
 
 
 def _tables(axes: Axes, ratio: float, tallest: float) -> None:
@@ -30,8 +38,8 @@ def _tables(axes: Axes, ratio: float, tallest: float) -> None:
     for name, width, height, look in parts:
         axes.add_patch(Rectangle((left, -height), width, height, lw=1.5, **look))
         axes.text(left, 0.12, name, ha="left", va="bottom", size=9)
-        left += width + 0.45 + (0.35 if name == "matrix" else 0)
-    axes.set(xlim=(-0.1, 2.9 + ratio), ylim=(-tallest - 0.1, 0.75), aspect="equal")
+        left += width + GAP
+    axes.set(xlim=(-0.1, _across(ratio)), ylim=(-tallest - 0.1, 0.75), aspect="equal")
     axes.set_title(f"S = {ratio:g} · d")
     axes.axis("off")
     axes.set_anchor("NW")
@@ -113,7 +121,8 @@ def ways(seconds: Mapping[str, float], mebibytes: Mapping[str, float]) -> None:
 
 def _bars_across(axes: Axes, values: Sequence[float], names: Sequence[str], title: str) -> None:
     drawn = axes.barh(range(len(values)), values, color=BLUE, height=0.6)
-    axes.bar_label(drawn, [f"{value:.3g}" for value in values], padding=3, color=DARK)
+    told = [f"{value:.0f}" if value >= 100 else f"{value:.2g}" for value in values]
+    axes.bar_label(drawn, told, padding=3, color=DARK)
     axes.set_yticks(range(len(values)), names or [""] * len(values))
     axes.invert_yaxis()
     axes.set_title(title)

@@ -1040,6 +1040,7 @@ def far_keys() -> Iterator[Form]:
         "window moves along with the query."
     ),
     question="With window 2: how many keys does query 2 see in your mask, and how many query 3?",
+    source="maxjcohen/transformer#12",
 )
 def blocks_not_window() -> Iterator[Form]:
     def blocks(back: Array, window: int) -> Array:
