@@ -144,7 +144,7 @@ def test_the_mask_alone_saves_no_memory_and_skipped_blocks_do() -> None:
     mask = NAMES["sliding_window_mask"](2048, 128)
     Q, K, V = tables(2048)
     plain, masked = peak(lambda: attention(Q, K, V)), peak(lambda: attention(Q, K, V, mask))
-    assert masked >= plain
+    assert masked > 0.99 * plain
     assert peak(lambda: in_blocks(Q, K, V, mask, 128)) < plain / 50
 
 
