@@ -57,11 +57,12 @@ def counted(
     rules: dict[str, Rule],
     total: Total = all_parts,
     finish: Callable[[Counts], Any] = lambda counts: counts,
+    usual: int = 4,
 ) -> Form:
-    """A count with other rules for some entries."""
+    """A count with other rules for some entries, or another number of bytes unless told."""
 
     def attention_counts(
-        seq_len: int, d_model: int, n_heads: int, bytes_per_element: int = 4
+        seq_len: int, d_model: int, n_heads: int, bytes_per_element: int = usual
     ) -> Any:
         sizes = (seq_len, d_model, n_heads)
         counts = {key: rule(*sizes, bytes_per_element) for key, rule in (RIGHT | rules).items()}
@@ -72,13 +73,16 @@ def counted(
 
 
 def spelled(total: Total = all_parts, **rules: Rule) -> Iterator[Form]:
-    """The same mistake in whole numbers, in floats, and in floats where it was made."""
-    changed = {*rules, "total_flops"} if total is all_parts else {"total_flops"}
-    yield counted(rules, total)
-    yield counted(rules, total, lambda counts: {k: float(v) for k, v in counts.items()})
-    yield counted(
-        rules, total, lambda counts: {k: float(v) if k in changed else v for k, v in counts.items()}
-    )
+    """The same mistake in whole numbers, in floats, and in floats for some of the entries."""
+    flops = frozenset(("qk_flops", "pv_flops", "projection_flops", "total_flops"))
+    changed = frozenset(rules) | ({"total_flops"} if flops.issuperset(rules) else set())
+    for floats in dict.fromkeys((frozenset[str](), flops, flops | {"scores_bytes"}, changed)):
+        yield counted(rules, total, with_floats(floats))
+
+
+def with_floats(floats: frozenset[str]) -> Callable[[Counts], Counts]:
+    """The same counts, these entries as floats."""
+    return lambda counts: {k: float(v) if k in floats else v for k, v in counts.items()}
 
 
 def of_pairs(*rules: Rule) -> Iterator[Form]:
@@ -422,6 +426,21 @@ def always_the_same_bytes() -> Iterator[Form]:
 
 @misconception(
     "attention_counts",
+    "another default",
+    about="bytes",
+    told="Your bytes are right when bytes_per_element is given, and wrong when it is left out.",
+    question="Which number of bytes does the signature promise, if none is given?",
+)
+def another_default() -> Iterator[Form]:
+    for usual in (1, 2, 8):
+        yield counted({}, usual=usual)
+        yield counted(
+            {}, finish=lambda counts: {k: float(v) for k, v in counts.items()}, usual=usual
+        )
+
+
+@misconception(
+    "attention_counts",
     "another unit",
     about="bytes",
     told="Your number is not in bytes.",
@@ -573,13 +592,13 @@ def half_of_the_work() -> Iterator[Form]:
     "the MLP as well",
     about="length",
     told=(
-        "Your length is the one at which the pairs have caught up with the projections and a "
-        "4 × MLP together. Here they are held against the projections alone."
+        "Your length is the one at which the pairs (or half of them) have caught up with the "
+        "projections and a 4 × MLP together. Here all are held against the projections alone."
     ),
     question="Which matrices does attention itself multiply with?",
 )
 def crossover_with_mlp() -> Iterator[Form]:
-    yield from in_both(lambda d: 6 * d)
+    yield from in_both(lambda d: 6 * d, lambda d: 12 * d)
 
 
 @misconception(
@@ -675,11 +694,13 @@ def cached(*rules: CacheRule) -> Iterator[Form]:
         yield cache_by(rule, float)
 
 
-def cache_by(rule: CacheRule, finish: Callable[[Any], Any] = lambda size: size) -> Form:
-    """The size of a cache by another rule, or in another form."""
+def cache_by(
+    rule: CacheRule, finish: Callable[[Any], Any] = lambda size: size, usual: int = 2
+) -> Form:
+    """The size of a cache by another rule, in another form, or with other bytes unless told."""
 
     def kv_cache_bytes(
-        seq_len: int, n_layers: int, n_kv_heads: int, d_head: int, bytes_per_element: int = 2
+        seq_len: int, n_layers: int, n_kv_heads: int, d_head: int, bytes_per_element: int = usual
     ) -> Any:
         return finish(rule(seq_len, n_layers, n_kv_heads, d_head, bytes_per_element))
 
@@ -810,6 +831,19 @@ def cache_of_same_bytes() -> Iterator[Form]:
     yield from cached(
         lambda s, n, h, d, b: 4 * s * n * h * d, lambda s, n, h, d, b: 8 * s * n * h * d
     )
+
+
+@misconception(
+    "kv_cache_bytes",
+    "another default",
+    about="bytes",
+    told="Your bytes are right when bytes_per_element is given, and wrong when it is left out.",
+    question="Which number of bytes does the signature promise, if none is given?",
+)
+def cache_with_another_default() -> Iterator[Form]:
+    for usual in (1, 4, 8):
+        yield cache_by(oracle.kv_cache_bytes, usual=usual)
+        yield cache_by(oracle.kv_cache_bytes, float, usual)
 
 
 @misconception(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader import course, oracle, seeds
 from grader.checks import cost as checks
-from grader.checks.ask import recording
+from grader.checks.ask import CheckFailed, recording
 from grader.classroom.nbgrader_plugin import without_markers
 from grader.lesson import Kind, grade_id, kind
 from grader.misconceptions import rights
@@ -219,3 +219,19 @@ def test_what_a_check_asks_depends_on_the_secret(name: str) -> None:
     public, secret = (asked(exercise, CHECKS[name], each) for each in (b"", b"another secret"))
     assert len(public) == len(secret)
     assert public != secret
+
+
+ODD = [
+    None, "528", [528], (528, 528), {}, True, -1, 0, float("nan"), float("inf"), 1e300, 10**400,
+    1j, np.array([1.0, 2.0]), np.float32("nan"), np.ones((2, 2), dtype=complex), object(),
+]  # fmt: skip
+KEYS = ("qk_flops", "pv_flops", "projection_flops", "total_flops", "scores_bytes")
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("name", CHECKS)
+def test_whatever_comes_back_is_answered_by_a_reason(name: str, value: Any) -> None:
+    for answer in (value, dict.fromkeys(KEYS, value)):
+        with pytest.raises(CheckFailed) as failed:
+            CHECKS[name](lambda *args, given=answer, **kwargs: given)
+        assert str(failed.value).startswith("✗ ")
