@@ -73,11 +73,12 @@ def counted(
 
 
 def spelled(total: Total = all_parts, **rules: Rule) -> Iterator[Form]:
-    """The same mistake in whole numbers, in floats, and in floats for some of the entries."""
+    """The same mistake in whole numbers, NumPy's too, and in floats for some or all entries."""
     flops = frozenset(("qk_flops", "pv_flops", "projection_flops", "total_flops"))
     changed = frozenset(rules) | ({"total_flops"} if flops.issuperset(rules) else set())
     for floats in dict.fromkeys((frozenset[str](), flops, flops | {"scores_bytes"}, changed)):
         yield counted(rules, total, with_floats(floats))
+    yield counted(rules, total, lambda counts: {k: np.int64(v) for k, v in counts.items()})
 
 
 def with_floats(floats: frozenset[str]) -> Callable[[Counts], Counts]:
@@ -191,6 +192,17 @@ def width_of_one_head() -> Iterator[Form]:
 )
 def whole_width_in_every_head() -> Iterator[Form]:
     yield from of_pairs(lambda s, d, h, b: 2 * h * s * s * d, lambda s, d, h, b: h * s * s * d)
+
+
+@misconception(
+    "attention_counts",
+    "the width twice",
+    about="qk pv",
+    told="A width stands in your product twice. The width of a key is gone over once in a score.",
+    question="How many multiplications does the dot product of two numbers with two numbers take?",
+)
+def width_twice() -> Iterator[Form]:
+    yield from of_pairs(lambda s, d, h, b: 2 * s * s * d * d, lambda s, d, h, b: s * s * d * d)
 
 
 @misconception(
@@ -541,6 +553,7 @@ def in_both(*rules: Callable[[int], float]) -> Iterator[Form]:
     for rule in rules:
         yield length_by(rule, int)
         yield length_by(rule, float)
+        yield length_by(rule, np.int64)
 
 
 def rounded_up_to(step: int) -> Callable[[int], float]:
@@ -692,6 +705,7 @@ def cached(*rules: CacheRule) -> Iterator[Form]:
     for rule in rules:
         yield cache_by(rule)
         yield cache_by(rule, float)
+        yield cache_by(rule, np.int64)
 
 
 def cache_by(
@@ -962,6 +976,7 @@ def windows(*rules: WindowRule) -> Iterator[Form]:
         yield window_by(rule)
         yield window_by(rule, as_type(float))
         yield window_by(rule, as_type(int))
+        yield window_by(rule, as_type(np.uint8))
 
 
 @misconception(
