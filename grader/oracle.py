@@ -157,3 +157,57 @@ def softmax_backward(weights: np.ndarray, grad: np.ndarray) -> np.ndarray:
             slopes = [row[j] * ((i == j) - row[i]) for j in range(size)]
             result[(*index, i)] = dot(slopes, grad[index])
     return result
+
+
+# --- 06 cost ----------------------------------------------------------------------------------
+
+
+def product_flops(rows: int, inner: int, columns: int) -> int:
+    """Multiplications and additions of one matrix product: each entry of the result is a sum
+    that starts at 0, and takes `inner` of both."""
+    return rows * columns * (inner + inner)
+
+
+def attention_counts(
+    seq_len: int, d_model: int, n_heads: int, bytes_per_element: int = 4
+) -> dict[str, int]:
+    """The work of one attention layer, matrix product by matrix product, and its table of scores.
+
+    Every pair is counted, as without a mask.
+    """
+    d_head = d_model // n_heads
+    heads = range(n_heads)
+    counts = {
+        "qk_flops": sum(product_flops(seq_len, d_head, seq_len) for _ in heads),
+        "pv_flops": sum(product_flops(seq_len, seq_len, d_head) for _ in heads),
+        "projection_flops": sum(product_flops(seq_len, d_model, d_model) for _ in "QKVO"),
+    }
+    counts["total_flops"] = sum(counts.values())
+    counts["scores_bytes"] = sum(seq_len * seq_len * bytes_per_element for _ in heads)
+    return counts
+
+
+def crossover_length(d_model: int) -> int:
+    """The first length at which the products of pairs cost as much as the projections."""
+    length = 1
+    while product_flops(length, d_model, length) < 2 * product_flops(length, d_model, d_model):
+        length += 1
+    return length
+
+
+def kv_cache_bytes(
+    seq_len: int, n_layers: int, n_kv_heads: int, d_head: int, bytes_per_element: int = 2
+) -> int:
+    """Keys and values of every layer, head by head."""
+    tables = [seq_len * d_head for _ in range(n_layers) for _ in range(n_kv_heads) for _ in "KV"]
+    return sum(tables) * bytes_per_element
+
+
+def sliding_window_mask(q_len: int, window: int) -> np.ndarray:
+    """True where key j is the query i or one of the `window` − 1 positions before it."""
+    mask = np.zeros((q_len, q_len), dtype=bool)
+    for query in range(q_len):
+        for steps_back in range(window):
+            if steps_back <= query:
+                mask[query, query - steps_back] = True
+    return mask

@@ -11,6 +11,14 @@ from grader.figures.attention import (
     shuffled,
     soft_lookup,
 )
+from grader.figures.cost import (
+    blocks,
+    growth,
+    one_match,
+    shares_of_work,
+    tables_to_scale,
+    ways,
+)
 from grader.figures.masks import (
     change_by_position,
     dominant_key,
