@@ -266,8 +266,7 @@ def tail(online_attention: Any) -> None:
     passed("online_attention takes a last block that is shorter than the others", seen)
 
 
-@graded("online_attention", about="mask", also=[HIDDEN_FIRST = (*FITTING, np.array([[False, False, True, True]]))
-ONE_BLOCK, MORE_ROWS, SQUARE])
+@graded("online_attention", about="mask", also=[ONE_BLOCK, MORE_ROWS, SQUARE])
 def mask(online_attention: Any) -> None:
     """Hidden keys get exactly 0, also those that score highest; every query sees the first key."""
     random = generator("mask")
