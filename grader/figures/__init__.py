@@ -18,6 +18,7 @@ from grader.figures.masks import (
     masks,
     weights_under,
 )
+from grader.figures.online import fast_memory, peak_memory, running, tiles
 from grader.figures.softmax import (
     both_axes,
     running_sums,

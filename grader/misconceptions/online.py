@@ -659,7 +659,7 @@ def state(row: Array, block: int, rules: Rules = RIGHT) -> tuple[Array, Array]:
     "numerators keep an old maximum",
     about="rescale",
     told=(
-        "Your code keeps each block's exponentials as they were computed, with the maximum known at "
+        "Your code keeps each block's exponentials as they were made, with the maximum known at "
         "that time. Later the maximum rises and the sum is corrected; these numbers are not."
     ),
     question="With which maximum was each numerator made, and with which one the sum?",
@@ -873,7 +873,7 @@ def short_result() -> Iterator[Form]:
     "maximum and sum returned",
     about="formula",
     told=(
-        "Your code returns what it has gathered, the maximum and the sum. What is asked for are the "
+        "Your code returns what it has gathered, maximum and sum. What is asked for are the "
         "weights: one for each score."
     ),
     question="How does a weight follow from a score, the maximum and the sum?",
@@ -1188,7 +1188,7 @@ def multiplied() -> Iterator[Form]:
     "scale grows with every block",
     about="scale",
     told=(
-        "Your scale changes inside the loop: each block multiplies it once more, so that the blocks "
+        "Your scale changes inside the loop: each block multiplies it again, so that the blocks "
         "are not measured by the same rule."
     ),
     question="Which of your lines must run once, and which once a block?",
@@ -1387,7 +1387,7 @@ def true_hides() -> Iterator[Form]:
     "first block's mask for every block",
     about="mask",
     told=(
-        "Your code uses the mask's first columns at every block. Each block has columns of its own, "
+        "Your code uses the mask's first columns at every block. Each block has its own columns, "
         "those of its keys."
     ),
     question="Which columns of the mask belong to the keys of the second block?",
@@ -1588,7 +1588,7 @@ def masked_nan_attention() -> Iterator[Form]:
     "stops at a masked block",
     about="masked",
     told=(
-        "At a block in which nothing is visible your code leaves the loop. Blocks after it may hold "
+        "At a block in which nothing is visible your code leaves the loop. Later blocks may hold "
         "visible keys."
     ),
     question="What is the difference between skipping one block and ending the loop?",
