@@ -52,12 +52,7 @@ def softmax_start(online_softmax: Any) -> None:
     _must_weigh(online_softmax, np.array([0.0, 0.0, 0.0, 0.0]), 2, WHY_WHOLE)
     _must_weigh(online_softmax, np.array([1.0, 0.5]), 2, WHY_WHOLE)
     for block in (1, 2, 3):
-        on_smallest(
-            lambda row, block=block: _must_weigh(  # type: ignore[misc]
-                online_softmax, row, block, WHY_WHOLE
-            ),
-            _falling("softmax_start", 6),
-        )
+        _on_smallest_row(online_softmax, _falling("softmax_start", 6), block, WHY_WHOLE)
     seen = _must_weigh(online_softmax, np.array([2.5]), 1, "One score gets the whole 1.")
     passed("online_softmax gives the softmax of the row when the maximum comes first", seen)
 
@@ -69,12 +64,7 @@ def softmax_rises(online_softmax: Any) -> None:
     _must_weigh(online_softmax, np.log([1.0, 1.0, 2.0, 4.0]), 2, WHY_RISING)
     rising = _falling("softmax_rises", 6)[::-1].copy()
     for row, block in ((rising, 1), (rising, 3), (_mixed("softmax_rises", 6), 2)):
-        on_smallest(
-            lambda row, block=block: _must_weigh(  # type: ignore[misc]
-                online_softmax, row, block, WHY_RISING
-            ),
-            row,
-        )
+        _on_smallest_row(online_softmax, row, block, WHY_RISING)
     _must_weigh(online_softmax, np.array([0.0, 1000.0]), 1, WHY_RISING)
     passed("online_softmax keeps its sum on the scale of the running maximum", seen)
 
@@ -85,12 +75,7 @@ def softmax_tail(online_softmax: Any) -> None:
     _must_weigh(online_softmax, np.array([-1.0, -1.0, -1.0]), 2, WHY_TAIL)
     low = _falling("softmax_tail", 5) - 9.0  # a score of 0 would weigh more than all of them
     for block in (2, 3):
-        on_smallest(
-            lambda row, block=block: _must_weigh(  # type: ignore[misc]
-                online_softmax, row, block, WHY_TAIL
-            ),
-            low,
-        )
+        _on_smallest_row(online_softmax, low, block, WHY_TAIL)
     why = "A block may be longer than the row: then there is one block, the row."
     seen = _must_weigh(online_softmax, np.array([-1.0, -2.0, -3.0]), 4, why)
     passed("online_softmax takes a last block that is shorter than the others", seen)
@@ -165,6 +150,11 @@ def _must_weigh(
     return seen
 
 
+def _on_smallest_row(online_softmax: Any, row: np.ndarray, block: int, why: str) -> None:
+    """The same; a failure is told on the smallest row that shows it."""
+    on_smallest(lambda smaller: _must_weigh(online_softmax, smaller, block, why), row)
+
+
 def _mixed(name: str, length: int) -> np.ndarray:
     """A random row of scores."""
     return np.asarray(generator(name).normal(0.0, 1.5, length).round(2))
@@ -200,12 +190,7 @@ def output(online_attention: Any) -> None:
     keys = generator("output keys").normal(0.0, 1.0, (4, 3)).round(2)
     values = generator("output").normal(0.0, 1.0, (4, 5)).round(2)
     for block in (4, 2, 1):
-        on_smallest(
-            lambda V, block=block: _must_attend(  # type: ignore[misc]
-                online_attention, np.zeros((2, 3)), keys[: len(V)], V, block, why
-            ),
-            values,
-        )
+        _must_attend(online_attention, np.zeros((2, 3)), keys, values, block, why)
     seen = _must_attend(online_attention, np.zeros((3, 2)), np.ones((2, 2)), np.eye(2), 1, why)
     passed("online_attention returns one output for each query, made of the values", seen)
 
@@ -238,12 +223,7 @@ def rescale(online_attention: Any) -> None:
         (mixed, 2),
         (np.array([[0.0], [1000.0]]), 1),
     ):
-        on_smallest(
-            lambda K, block=block: _must_attend(  # type: ignore[misc]
-                online_attention, np.array([[1.0]]), K, np.eye(len(K)), block, WHY_RISING
-            ),
-            keys,
-        )
+        _on_smallest_keys(online_attention, keys, block, WHY_RISING)
     Q, values = np.array([[1.0], [0.5]]), generator("rescale V").normal(0.0, 1.0, (4, 3)).round(2)
     seen = _must_attend(online_attention, Q, rising, values, 2, WHY_RISING)
     passed("online_attention keeps sum and output on the scale of the running maximum", seen)
@@ -254,12 +234,7 @@ def tail(online_attention: Any) -> None:
     """A last block that is shorter than the others, and a block longer than all keys."""
     low = _falling("tail", 5)[:, None] - 9.0  # a score of 0 would weigh more than all of them
     for keys, block in ((np.full((3, 1), -1.0), 2), (low, 2), (low, 3)):
-        on_smallest(
-            lambda K, block=block: _must_attend(  # type: ignore[misc]
-                online_attention, np.array([[1.0], [0.5]]), K, np.eye(len(K)), block, WHY_TAIL
-            ),
-            keys,
-        )
+        _on_smallest_keys(online_attention, keys, block, WHY_TAIL)
     why = "A block may be longer than there are keys: then there is one block."
     Q, K = np.array([[1.0]]), np.array([[-1.0], [-2.0], [-3.0]])
     seen = _must_attend(online_attention, Q, K, np.eye(3), 4, why)
@@ -369,10 +344,10 @@ def kinds(online_attention: Any) -> None:
     whole = (np.array([[1], [2]]), np.array([[0], [-1], [-1]]), np.array([[5, 0], [1, 2], [4, 8]]))
     _must_attend(online_attention, *whole, 3, why)
     why = "Arrays of float32 are arrays like others."
-    single = [part.astype(np.float32) for part in (Q, K, V)]
-    _must_attend(online_attention, *single, 2, why, tolerance=FLOAT32)
-    stepped = [np.repeat(part, 2, axis=0)[::2] for part in (Q, K, V)]
-    _must_attend(online_attention, *stepped, 2, WHY_ATTENTION)
+    q, k, v = (part.astype(np.float32) for part in (Q, K, V))
+    _must_attend(online_attention, q, k, v, 2, why, tolerance=FLOAT32)
+    q, k, v = (np.repeat(part, 2, axis=0)[::2] for part in (Q, K, V))
+    _must_attend(online_attention, q, k, v, 2, WHY_ATTENTION)
     one = np.array([[3.0]])
     _must_attend(online_attention, one, one, np.array([[2.0, 7.0]]), 1, WHY_ATTENTION)
     locked = [part.copy() for part in (Q, K, V, allowed)]
@@ -427,6 +402,17 @@ def _must_attend(
     seen.must_be_finite(values, why, expected)
     seen.must_equal(values, expected, "wrong output", why, tolerance)
     return seen
+
+
+def _on_smallest_keys(online_attention: Any, K: np.ndarray, block: int, why: str) -> None:
+    """The same for one query, whose weights the output shows; told on the fewest keys."""
+
+    def judge(keys: np.ndarray) -> Answer:
+        return _must_attend(
+            online_attention, np.array([[1.0]]), keys, np.eye(len(keys)), block, why
+        )
+
+    on_smallest(judge, K)
 
 
 def _must_have_ratios(

@@ -97,8 +97,11 @@ def fast_memory() -> None:
             axes.add_patch(Rectangle((x, 0.2), width, 7.5, fc="#F4F4F4", ec=DARK, lw=1.4))
             axes.text(x + width / 2, 7.95, title, ha="center", va="center", size=11)
         for x, name, part, colour in (
-            (0.9, "Q", 3, ORANGE), (3.0, "K", 1, BLUE), (5.1, "V", 1, BLUE), (7.2, "output", 3, ORANGE)
-        ):  # fmt: skip
+            (0.9, "Q", 3, ORANGE),
+            (3.0, "K", 1, BLUE),
+            (5.1, "V", 1, BLUE),
+            (7.2, "output", 3, ORANGE),
+        ):
             _strip(axes, x, name, part, colour)
         for x, y, width, name, shape, colour in (
             (11.6, 4.7, 1.8, "Q", "tile × d", ORANGE),
@@ -124,9 +127,7 @@ def _strip(axes: Axes, x: float, name: str, part: int, colour: str) -> None:
     for tile in range(6):
         used = tile == part
         corner = (x, 6.0 - tile)
-        axes.add_patch(
-            Rectangle(corner, 1.3, 1.0, fc=colour if used else "white", ec=GREY, lw=0.9)
-        )
+        axes.add_patch(Rectangle(corner, 1.3, 1.0, fc=colour if used else "white", ec=GREY, lw=0.9))
         if used:
             axes.plot(x + 0.65, 6.5 - tile, "o", ms=5, color="white")
     axes.text(x + 0.65, 0.55, name, ha="center", va="center", size=10)

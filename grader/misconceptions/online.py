@@ -5,6 +5,7 @@ Forms are whole implementations, right but for their one mistake; sources are pu
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -796,10 +797,8 @@ def stops() -> Iterator[Form]:
 
     for divide in DIVISIONS:
         for shift in (as_it_is, zero_for_none):
-            yield softmax_from(lambda row, block, d=divide, s=shift: compute(row, block, d, s))
-            yield zeros_if_empty(
-                softmax_from(lambda row, block, d=divide, s=shift: compute(row, block, d, s))
-            )
+            yield softmax_from(partial(compute, divide=divide, shift=shift))
+            yield zeros_if_empty(softmax_from(partial(compute, divide=divide, shift=shift)))
 
 
 @misconception(
@@ -822,7 +821,7 @@ def one_is_enough() -> Iterator[Form]:
         return np.asarray(found if keep else found * counted)
 
     for keep in (True, False):
-        yield softmax_from(lambda row, block, k=keep: compute(row, block, k))
+        yield softmax_from(partial(compute, keep=keep))
 
 
 @misconception(
