@@ -57,7 +57,7 @@ def softmax_start(online_softmax: Any) -> None:
     passed("online_softmax gives the softmax of the row when the maximum comes first", seen)
 
 
-@graded("online_softmax", about="rescale")
+@graded("online_softmax", about="rescale", also=[(np.array([1000.0, 999.0]), 2)])
 def softmax_rises(online_softmax: Any) -> None:
     """Rising scores: the old sum belongs to an old maximum."""
     seen = _must_weigh(online_softmax, np.log([1.0, 2.0, 4.0, 1.0]), 1, WHY_RISING)
@@ -179,11 +179,13 @@ def _masked_call(queries: int, block: int) -> tuple[np.ndarray | int, ...]:
     return (np.ones((queries, 1)), _KEYS, np.eye(4), block, allowed)
 
 
+NOT_FITTING = (np.array([[1.0]]), _KEYS, np.eye(4, 6), 3)
+HIGH = (np.array([[1.0]]), _KEYS + 1000, np.eye(4), 4)
 HIDDEN_FIRST = (*FITTING, np.array([[False, False, True, True]]))
 ONE_BLOCK, MORE_ROWS, SQUARE = _masked_call(3, 4), _masked_call(5, 4), _masked_call(4, 2)
 
 
-@graded("online_attention", about="output")
+@graded("online_attention", about="output", also=[NOT_FITTING])
 def output(online_attention: Any) -> None:
     """All scores 0, so that each output is the mean of the values, however it is scaled."""
     why = "All scores are 0 here, so each output is the mean of all values."
@@ -210,7 +212,7 @@ def scale(online_attention: Any) -> None:
     passed("online_attention divides the scores by √d_k, in every block", seen)
 
 
-@graded("online_attention", about="rescale")
+@graded("online_attention", about="rescale", also=[HIGH])
 def rescale(online_attention: Any) -> None:
     """Rising scores: sum and output belong to an old maximum."""
     rising = _falling("rescale", 4)[::-1, None].copy()
@@ -241,7 +243,7 @@ def tail(online_attention: Any) -> None:
     passed("online_attention takes a last block that is shorter than the others", seen)
 
 
-@graded("online_attention", about="mask", also=[ONE_BLOCK, MORE_ROWS, SQUARE])
+@graded("online_attention", about="mask", also=[FITTING, ONE_BLOCK, MORE_ROWS, SQUARE])
 def mask(online_attention: Any) -> None:
     """Hidden keys get exactly 0, also those that score highest; every query sees the first key."""
     random = generator("mask")
@@ -255,7 +257,7 @@ def mask(online_attention: Any) -> None:
     passed("online_attention hides keys, each block by its own columns of the mask", seen)
 
 
-@graded("online_attention", about="masked")
+@graded("online_attention", about="masked", also=[FITTING])
 def masked(online_attention: Any) -> None:
     """Whole blocks hidden from a query, the first among them."""
     keys = _falling("masked", 6)[:, None]
@@ -273,7 +275,7 @@ def masked(online_attention: Any) -> None:
     passed("online_attention takes blocks that are hidden from a query", seen)
 
 
-@graded("online_attention", about="empty")
+@graded("online_attention", about="empty", also=[FITTING])
 def empty(online_attention: Any) -> None:
     """A query that may attend to nothing gets zeros; the others see their keys as before."""
     why = "A query that may attend to nothing gets a zero output, never NaN. Others are as before."

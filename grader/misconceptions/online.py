@@ -299,27 +299,33 @@ def sum_not_rescaled(make: Make) -> Iterator[Form]:
 
 
 @both(
-    "correction upside down",
-    about="rescale",
+    "another correction than exp(old − new)",
+    about="formula rescale",
+    attention="output rescale",
     told=(
-        "Your code multiplies the old part by exp(new maximum − old maximum). That is the inverse "
-        "of what is needed: when the maximum rises, old exponentials must become smaller."
+        "Your code corrects the old part by something else than exp(old maximum − new maximum): by "
+        "the inverse of that, or by the maxima themselves. When the maximum rises, old exponentials "
+        "must become smaller, and when it stays, they must stay."
     ),
-    question="Is exp(x − new) larger or smaller than exp(x − old), and by which factor?",
+    question="By what must exp(x − old) be multiplied to become exp(x − new)?",
 )
-def upside_down(make: Make) -> Iterator[Form]:
+def other_factor(make: Make) -> Iterator[Form]:
     def inverse(old: Array, shift: Array) -> Array:
         return np.exp(shift - old)
 
-    def but_at_first(old: Array, shift: Array) -> Array:
-        return np.where(np.isneginf(old), 0.0, np.exp(shift - old))
+    def difference(old: Array, shift: Array) -> Array:
+        return old - shift
 
-    def where_it_rises(old: Array, shift: Array) -> Array:
-        return np.where(np.isneginf(old), 1.0, np.exp(shift - old))
+    def ratio(old: Array, shift: Array) -> Array:
+        return old / shift
 
-    for correction in (inverse, but_at_first, where_it_rises):
+    def at_first(correction: Callable[[Array, Array], Array], value: float) -> Callable[..., Array]:
+        return lambda old, shift: np.where(np.isneginf(old), value, correction(old, shift))
+
+    for correction in (inverse, difference, ratio):
         for divide in DIVISIONS:
-            yield make(factor=correction, divide=divide)
+            for used in (correction, at_first(correction, 0.0), at_first(correction, 1.0)):
+                yield make(factor=used, divide=divide)
 
 
 @both(
@@ -454,7 +460,7 @@ def zero_kept(make: Make) -> Iterator[Form]:
 
 @both(
     "no maximum subtracted",
-    about="range",
+    about="rescale range",
     told=(
         "Your code takes exponentials of the scores as they are. exp(710) is larger than any "
         "float64, and exp(−800) is 0."
@@ -510,7 +516,10 @@ def overlapping(make: Make) -> Iterator[Form]:
         starts = range(0, length, block)
         return [slice(max(0, min(start, length - block)), start + block) for start in starts]
 
-    for cut in (one_more, every_start, from_the_end):
+    def numbered(length: int, block: int) -> list[slice]:
+        return [slice(number, number + block) for number in range(length // block)]
+
+    for cut in (one_more, every_start, from_the_end, numbered):
         yield make(cut=cut)
 
 
@@ -613,7 +622,7 @@ def never_divided(make: Make) -> Iterator[Form]:
     question="When can the sum be 0, and when not?",
 )
 def large_epsilon(make: Make) -> Iterator[Form]:
-    for epsilon in (1e-5, 1e-4, 1e-3, 1e-2, 1.0):
+    for epsilon in (1e-5, 1e-4, 1e-3, 1e-2):
         yield make(divide=lambda values, total, e=epsilon: values / (total + e))
 
 
@@ -653,6 +662,12 @@ def state(row: Array, block: int, rules: Rules = RIGHT) -> tuple[Array, Array]:
     parts = ((row[part], np.zeros((len(row[part]), 0))) for part in rules.cut(len(row), block))
     highest, total, _ = walk(rules, parts, (), 0)
     return highest, total
+
+
+def logs(row: Array, block: int) -> tuple[Array, Array]:
+    """Maximum and logarithm of the sum after all blocks."""
+    highest, total = state(row, block)
+    return highest, np.log(total)
 
 
 @misconception(
@@ -706,6 +721,45 @@ def block_softmaxes() -> Iterator[Form]:
 
 @misconception(
     "online_softmax",
+    "divided by the sum so far",
+    about="formula rescale",
+    told=(
+        "Your code finishes each block at once: it divides by the sum as it was at that moment. "
+        "Later blocks raise the sum, and what was divided before has too much."
+    ),
+    question="When is the sum known by which every weight must be divided?",
+)
+def divided_early() -> Iterator[Form]:
+    def by_sum_so_far(row: Array, block: int) -> Array:
+        found = np.zeros(len(row))
+        for part in blocks(len(row), block):
+            highest, total = state(row[: part.stop], block)
+            found[part] = over_total(np.exp(row[part] - zero_for_none(highest)), total)
+        return found
+
+    yield softmax_from(by_sum_so_far)
+
+
+@misconception(
+    "online_softmax",
+    "sum starts at 1",
+    about="formula rescale",
+    told=(
+        "Your sum is 1 before the loop, as if the first score had been counted. The loop then "
+        "counts it again."
+    ),
+    question="How much has been summed before the first block?",
+)
+def starts_at_one() -> Iterator[Form]:
+    def one_before(row: Array, block: int) -> Array:
+        highest, total = state(np.concatenate([row[:1], row]), 1)
+        return over_total(np.exp(row - zero_for_none(highest)), total)
+
+    yield softmax_from(one_before)
+
+
+@misconception(
+    "online_softmax",
     "NaN after a masked first block",
     about="masked",
     told=(
@@ -716,12 +770,39 @@ def block_softmaxes() -> Iterator[Form]:
     source="flashinfer-ai/flashinfer#4051; vllm-project/vllm#39148",
 )
 def masked_nan() -> Iterator[Form]:
-    for divide in DIVISIONS:
-        rules = replace(RIGHT, shift=as_it_is, divide=divide)
+    for divide in (over_total, plainly):
         for shift in (as_it_is, zero_for_none):
-            yield softmax_by(rules, shift)
-            yield after_all(np.nan_to_num, softmax_by(rules, shift))
-            yield zeros_if_empty(softmax_by(rules, shift))
+            made = softmax_by(replace(RIGHT, shift=as_it_is, divide=divide), shift)
+            yield made
+            yield zeros_if_empty(made)
+
+
+@misconception(
+    "online_softmax",
+    "nothing after a masked first block",
+    about="masked",
+    told=(
+        "When the first block is −∞ throughout, your weights are 0 for all that comes after it, "
+        "too. Either the loop ends there, or −∞ − (−∞) made NaN and a guard turned that into 0."
+    ),
+    question="After a first block of −∞, which numbers does your code carry into the next one?",
+    source="flashinfer-ai/flashinfer#4051; vllm-project/vllm#39148",
+)
+def masked_zeros() -> Iterator[Form]:
+    for shift in (as_it_is, zero_for_none):
+        for divide in DIVISIONS:
+            made = softmax_by(replace(RIGHT, shift=as_it_is, divide=divide), shift)
+            yield after_all(np.nan_to_num, made)
+        yield zeros_if_empty(
+            softmax_by(replace(RIGHT, shift=as_it_is, divide=over_positive), shift)
+        )
+
+    def compute(row: Array, block: int, divide: Any) -> Array:
+        highest, total = state(row[:0] if np.isneginf(row[:block]).all() else row, block)
+        return np.asarray(divide(np.exp(row - zero_for_none(highest)), total))
+
+    for divide in (over_total, over_positive):
+        yield softmax_from(partial(compute, divide=divide))
 
 
 @misconception(
@@ -797,8 +878,9 @@ def stops() -> Iterator[Form]:
 
     for divide in DIVISIONS:
         for shift in (as_it_is, zero_for_none):
-            yield softmax_from(partial(compute, divide=divide, shift=shift))
-            yield zeros_if_empty(softmax_from(partial(compute, divide=divide, shift=shift)))
+            form = softmax_from(partial(compute, divide=divide, shift=shift))
+            yield form
+            yield zeros_if_empty(form)
 
 
 @misconception(
@@ -880,6 +962,7 @@ def short_result() -> Iterator[Form]:
 def state_returned() -> Iterator[Form]:
     yield softmax_from(lambda row, block: tuple(float(x[0]) for x in state(row, block)))
     yield softmax_from(lambda row, block: float(state(row, block)[1][0]))
+    yield softmax_from(lambda row, block: sum(float(x[0]) for x in logs(row, block)))
     yield softmax_from(lambda row, block: (right_softmax(row, block), *state(row, block)))
 
 
@@ -1262,7 +1345,36 @@ def fixed_scale() -> Iterator[Form]:
     question="Which array holds what the output is a mixture of?",
 )
 def keys_as_values() -> Iterator[Form]:
-    yield on_changed(lambda Q, K, V, block, mask: (Q, K, K, block, mask))
+    keys_twice = on_changed(lambda Q, K, V, block, mask: (Q, K, K, block, mask))
+    yield keys_twice
+
+    def as_wide_as_values(
+        Q: Array, K: Array, V: Array, block: int, mask: Array | None = None
+    ) -> Any:
+        return np.zeros((*Q.shape[:-1], V.shape[-1])) + keys_twice(Q, K, V, block, mask)
+
+    yield as_wide_as_values
+
+
+@misconception(
+    "online_attention",
+    "values not cut into blocks",
+    about="output",
+    told=(
+        "Your code multiplies the exponentials of one block by all values. Those of a block belong "
+        "to the values of the same keys."
+    ),
+    question="How many rows must the values have that one block of weights is multiplied by?",
+)
+def values_whole() -> Iterator[Form]:
+    def online_attention(
+        Q: Array, K: Array, V: Array, block: int, mask: Array | None = None
+    ) -> Any:
+        if K.shape[-2] > block:
+            raise ValueError("matmul: Input operand 1 has a mismatch in its core dimension 0")
+        return right_attention(Q, K, V, block, mask)
+
+    yield online_attention
 
 
 @misconception(
@@ -1290,11 +1402,11 @@ def pair_returned() -> Iterator[Form]:
 
 @misconception(
     "online_attention",
-    "output as wide as the queries",
+    "output in the shape of another array",
     about="output",
     told=(
-        "Your output has the shape of Q. It has a row for each query, but as many columns as the "
-        "values have."
+        "Your output has the shape of Q or of V. It has a row for each query, and as many columns "
+        "as the values have."
     ),
     question="Of which array is the output a weighted sum?",
 )
@@ -1309,8 +1421,15 @@ def as_queries() -> Iterator[Form]:
     def sliced(Q: Array, K: Array, V: Array, block: int, mask: Array | None = None) -> Any:
         return np.zeros_like(Q, dtype=np.float64) + right_attention(Q, K, V, block, mask)
 
-    yield online_attention
-    yield sliced
+    def as_values(Q: Array, K: Array, V: Array, block: int, mask: Array | None = None) -> Any:
+        return np.zeros_like(V, dtype=np.float64) + right_attention(Q, K, V, block, mask)
+
+    def into_values(Q: Array, K: Array, V: Array, block: int, mask: Array | None = None) -> Any:
+        found = np.zeros_like(V, dtype=np.float64)
+        found += right_attention(Q, K, V, block, mask)
+        return found
+
+    yield from (online_attention, sliced, as_values, into_values)
 
 
 @misconception(
