@@ -304,7 +304,7 @@ def sum_not_rescaled(make: Make) -> Iterator[Form]:
     attention="output rescale",
     told=(
         "Your code corrects the old part by something else than exp(old maximum − new maximum): by "
-        "the inverse of that, or by the maxima themselves. When the maximum rises, old exponentials "
+        "the inverse of that, or by the maxima themselves. Where the maximum rises, exponentials "
         "must become smaller, and when it stays, they must stay."
     ),
     question="By what must exp(x − old) be multiplied to become exp(x − new)?",
