@@ -26,6 +26,7 @@ from grader.figures.masks import (
     masks,
     weights_under,
 )
+from grader.figures.online import fast_memory, peak_memory, running, tiles
 from grader.figures.scaling import (
     entropy_by_width,
     gradient_by_width,
