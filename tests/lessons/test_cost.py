@@ -1,8 +1,6 @@
-"""Lesson 06: what it takes over is what was built, and what its text states is so."""
+"""Lesson 06: what its text states is so."""
 
-import ast
 import tracemalloc
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,22 +12,13 @@ from hypothesis import strategies as st
 from grader import course, oracle, seeds
 from grader.checks import cost as checks
 from grader.checks.ask import CheckFailed, recording
-from grader.classroom.nbgrader_plugin import without_markers
-from grader.lesson import Kind, grade_id, kind
+from grader.lesson import grade_id
 from grader.misconceptions import rights
 from tests.student import namespace, solved
 
 LESSON = course.lesson("06-cost")
 NAMES = namespace(LESSON)
 GIB = 2**30
-
-
-def functions(lesson: str, of_kind: Kind) -> dict[str, str]:
-    """The functions of a lesson's cells of one kind; it need not be listed in course.toml yet."""
-    cells = solved(replace(LESSON, name=lesson)).cells
-    trees = [ast.parse(without_markers(cell.source)) for cell in cells if kind(cell) is of_kind]
-    found = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return {node.name: ast.dump(node) for node in found}
 
 
 def demonstrated(cell: str) -> dict[str, Any]:
@@ -50,13 +39,6 @@ def peak(call: Any) -> int:
 
 def tables(length: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((3, length, 64))
-
-
-def test_what_comes_from_earlier_lessons_is_their_solution() -> None:
-    given = functions("06-cost", Kind.SETUP)
-    assert set(given) == {"softmax", "scaled_dot_product_attention", "causal_mask"}
-    known = functions("01-softmax", Kind.ANSWER) | functions("03-masks", Kind.ANSWER)
-    assert given == {name: known[name] for name in given}
 
 
 # --- what is counted ----------------------------------------------------------------------------

@@ -1,6 +1,5 @@
-"""Lesson 07: the code it takes over, the figures its text states, and the limit on memory."""
+"""Lesson 07: the figures its text states, and the limit on memory."""
 
-import ast
 import math
 
 import numpy as np
@@ -12,32 +11,12 @@ from grader.checks import online
 from grader.checks.ask import CheckFailed
 from grader.examiner import jail
 from grader.examiner.engine import Lesson
-from grader.lesson import Kind, grade_id
+from grader.lesson import grade_id
 from grader.misconceptions import families, rights
-from tests.lessons.test_attention import functions
 from tests.student import BANK, namespace
 
 NAME = "07-online-softmax"
-GIVEN = {"01-softmax": "softmax", "03-masks": "causal_mask scaled_dot_product_attention"}
 MIB = 2**20
-
-
-def source_functions(lesson: str) -> dict[str, str]:
-    """The functions of a lesson's source, whether the course lists it by now or not."""
-    path = course.ROOT / "source" / lesson / f"{lesson}.md"
-    cells = path.read_text("utf-8").split("```{code-cell}")[1:]
-    code = [cell.split("---\n", 2)[2].split("```")[0] for cell in cells]
-    nodes = [node for cell in code for node in ast.parse(cell).body]
-    return {node.name: ast.dump(node) for node in nodes if isinstance(node, ast.FunctionDef)}
-
-
-def test_what_comes_from_earlier_lessons_is_their_solution() -> None:
-    earlier = {
-        name: source_functions(lesson)[name]
-        for lesson, names in GIVEN.items()
-        for name in names.split()
-    }
-    assert functions(NAME, Kind.SETUP) == earlier
 
 
 def demo(name: str) -> dict[str, object]:

@@ -14,9 +14,8 @@ from hypothesis.extra import numpy as hnp
 from grader import course, oracle, seeds
 from grader.checks import scaling as checks
 from grader.checks.ask import FLOAT64
-from grader.lesson import Kind, grade_id
+from grader.lesson import grade_id
 from grader.observe import observe
-from tests.lessons.test_attention import functions
 from tests.student import bank, namespace, solved
 
 LESSON = course.lesson("04-scaling")
@@ -37,13 +36,6 @@ def after(*cells: str) -> dict[str, Any]:
 def implementations(exercise: str) -> dict[str, Any]:
     found = {name: names[exercise] for name, names in RIGHT.items() if exercise in names}
     return {"the solution": SOLVED[exercise]} | found
-
-
-def test_what_comes_from_earlier_lessons_is_their_solution() -> None:
-    given_code = functions("04-scaling", Kind.SETUP)
-    assert set(given_code) == {"softmax", "attention"}
-    earlier = functions("01-softmax", Kind.ANSWER) | functions("02-attention", Kind.ANSWER)
-    assert given_code == {name: earlier[name] for name in given_code}
 
 
 # --- the spread ---------------------------------------------------------------------------------
