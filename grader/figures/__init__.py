@@ -18,6 +18,13 @@ from grader.figures.masks import (
     masks,
     weights_under,
 )
+from grader.figures.multi_head import (
+    cache_sizes,
+    head_groups,
+    head_maps,
+    many_heads,
+    numbered,
+)
 from grader.figures.softmax import (
     both_axes,
     running_sums,

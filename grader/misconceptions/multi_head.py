@@ -791,7 +791,7 @@ def residual() -> Iterator[Form]:
 @in_both(
     "weights returned too",
     about=f"{HEADS} output scale kinds {EVERY_MASK}",
-    told="Your code returns a pair, as scaled_dot_product_attention does. Wanted is the output only.",
+    told="Your code returns a pair, as scaled_dot_product_attention does. Wanted is one array.",
     question="What do you get from scaled_dot_product_attention, and what do you need of it?",
 )
 def pair_returned() -> Iterator[Form]:
