@@ -22,7 +22,7 @@ ask_merge = asking("merge_heads")
 ask = asking("multi_head_attention")
 ask_grouped = asking("grouped_query_attention")
 
-TOKENS = np.array([[[10, 11, 12, 13], [20, 21, 22, 23], [30, 31, 32, 33]]])
+TOKENS = np.array([[[0, 1, 2, 3], [10, 11, 12, 13], [20, 21, 22, 23]]])
 WHY_SPLIT = "Head 0 is the first columns of every token, head 1 the next ones, and so on."
 WHY_MERGE = "Each row of the result belongs to one token: its head 0, then its head 1, and so on."
 WHY_CAST = "Expected is what the same numbers give as an ordinary float64 array."
@@ -177,6 +177,12 @@ def _inputs(name: str, items: int, length: int, layer: Layer) -> Array:
     return _numbers(f"{name} x {layer.heads}", (items, length, len(layer.Wq)))
 
 
+def _mixed(name: str, sizes: Sizes) -> tuple[Array, Layer]:
+    """Inputs for two items of three tokens, and a layer whose Wo mixes."""
+    layer = _layer(name, sizes)
+    return _inputs(name, 2, 3, layer), layer
+
+
 def _asked(
     attention: Any, x: Array, layer: Layer, mask: Array | None = None, note: str = ""
 ) -> Answer:
@@ -218,16 +224,18 @@ GROUPED_TELLING = (
 )
 
 # --- multi_head_attention ---------------------------------------------------------------------
-# Only `output` has a Wo that mixes, and no scores; only `scale` asks how scores are scaled; the
-# cells about masks read weights off the output, so that they look at nothing else.
+# Only `output` asks for Wo, only `scale` for how scores are scaled; the cells about masks read
+# weights off the output. Where one head will do there is one, so that who splits or merges wrongly
+# loses only the points of the heads.
 
 WHY_HEADS = (
     "Each head is an attention of its own: its columns of x @ Wq, x @ Wk and x @ Wv, and a softmax "
-    "of its own. The outputs stand side by side. (Wo is the identity here.)"
+    "of its own. The outputs stand side by side."
 )
+NO_WO = "(Wo is the identity here.)"
 WHY_OUTPUT = (
-    "Wq is zero here, so every head gives every query the mean of its values. The heads' outputs "
-    "stand side by side, and are then multiplied by Wo from the right."
+    "Wq is zero here, so the one head gives every query the mean of its values, which is then "
+    "multiplied by Wo from the right."
 )
 
 
@@ -244,43 +252,46 @@ def heads(multi_head_attention: Any) -> None:
     for items, length, sizes in ((1, 2, (1, 2)), (2, 4, (3, 2)), (2, 3, (2, 3)), (3, 2, (5, 1))):
         layer = _not_mixed(_layer("heads", sizes))
         x = _inputs("heads", items, length, layer)
-        seen = _on_smallest_x(multi_head_attention, x, layer, WHY_HEADS)
+        seen = _on_smallest_x(multi_head_attention, x, layer, f"{WHY_HEADS} {NO_WO}")
+    seen = _on_smallest_x(multi_head_attention, *_mixed("heads", (3, 2)), WHY_HEADS)
     passed("each head attends by itself, and the outputs stand side by side", seen)
 
 
 @graded("multi_head_attention", about="output", also=(PLAIN,))
 def output(multi_head_attention: Any) -> None:
-    """Mean values of each head, side by side, times Wo."""
-    _must_project(multi_head_attention, "output", ((1, 2), (3, 2), (2, 3)))
-    passed("multi_head_attention multiplies the merged heads by Wo")
+    """The mean of the values, times Wo."""
+    _must_project(multi_head_attention, "output", ((2, 1), (3, 1), (5, 1)))
+    passed("multi_head_attention multiplies what the heads found by Wo")
 
 
 @graded("multi_head_attention", about="scale", also=(PLAIN,))
 def scale(multi_head_attention: Any) -> None:
     """How far apart two scores are, in heads of several widths."""
-    _must_scale(multi_head_attention, "scale", ((3, 2), (2, 3), (5, 2), (3, 1)))
+    _must_scale(multi_head_attention, "scale", ((3, 1), (1, 2), (3, 2), (2, 3)))
     passed("the scores are scaled by 1/√d, the width of one head")
 
 
 @graded("multi_head_attention", about="mask", also=TELLING)
 def mask(multi_head_attention: Any) -> None:
-    """(S, S) for all, (B, 1, S) and (B, S, S) one for each item."""
-    _must_hide(multi_head_attention, 2, oracle.causal_mask(3), 2)
-    _must_hide(multi_head_attention, 1, oracle.causal_mask(2), 3)
-    _must_hide(multi_head_attention, 3, oracle.padding_mask([2, 1, 2], 2), 2)
+    """One head; (S, S) for all, (B, 1, S) and (B, S, S) one for each item."""
+    _must_hide(multi_head_attention, 1, oracle.causal_mask(2), 1)
+    _must_hide(multi_head_attention, 2, oracle.causal_mask(3), 1)
+    _must_hide(multi_head_attention, 3, oracle.padding_mask([2, 1, 2], 2), 1)
     _must_hide(multi_head_attention, 2, _drawn_mask("mask", (2, 3, 3)), 1)
     causal = oracle.causal_mask(2) & oracle.padding_mask([2, 1, 2], 2)
-    _must_hide(multi_head_attention, 3, causal, 2)
+    _must_hide(multi_head_attention, 3, causal, 1)
     passed("masks of shape (S, S), (B, 1, S) and (B, S, S) hide what they should")
 
 
 @graded("multi_head_attention", about="items", also=TELLING)
 def mask_items(multi_head_attention: Any) -> None:
-    """As many items as heads: a mask with three axes is one for each item all the same."""
+    """Several heads: a mask with three axes is one for each item, as many items as heads or not."""
     _must_hide(multi_head_attention, 2, np.stack([np.eye(2), np.ones((2, 2))]) > 0, 2)
     _must_hide(multi_head_attention, 2, oracle.padding_mask([1, 3], 3), 2)
     _must_hide(multi_head_attention, 3, _drawn_mask("items", (3, 2, 2)), 3)
-    passed("with as many items as heads, a 3-D mask is still one for each item")
+    _must_hide(multi_head_attention, 3, oracle.padding_mask([2, 1, 2], 2), 2)
+    _must_hide(multi_head_attention, 2, oracle.causal_mask(2), 3)
+    passed("with several heads, a 3-D mask is one for each item and all its heads")
 
 
 @graded("multi_head_attention", about="tables", also=TELLING)
@@ -295,7 +306,7 @@ def mask_heads(multi_head_attention: Any) -> None:
 @graded("multi_head_attention", about="empty", also=TELLING)
 def empty(multi_head_attention: Any) -> None:
     """A query without any key gives zeros in that head, and disturbs nobody."""
-    _must_be_empty(multi_head_attention, 2)
+    _must_be_empty(multi_head_attention, 1)
     passed("a query that may see nothing gives zeros, and nothing is NaN")
 
 
@@ -316,8 +327,9 @@ WHY_GROUPS = (
 
 @graded("grouped_query_attention", about="groups", also=GROUPED)
 def groups(grouped_query_attention: Any) -> None:
-    """Six heads over two and over three: head h reads key/value head h // group."""
+    """Four heads over two, six over two and three: head h reads key/value head h // group."""
     for items, length, sizes in (
+        (1, 2, (1, 4, 2)),
         (1, 2, (1, 6, 2)),
         (1, 2, (1, 6, 3)),
         (2, 3, (2, 6, 2)),
@@ -336,27 +348,29 @@ def ends(grouped_query_attention: Any) -> None:
     """One key/value head for all, and one for each."""
     for length, sizes in ((2, (2, 3, 1)), (3, (3, 2, 1)), (2, (2, 3, 3)), (3, (3, 2, 2))):
         layer = _not_mixed(_layer("ends", sizes))
-        why = (
-            "All heads read the same key/value head here. (Wo is the identity.)"
-            if layer.kv_heads == 1
-            else "Each head has a key/value head of its own here. (Wo is the identity.)"
-        )
+        which = "the same key/value head" if layer.kv_heads == 1 else "a key/value head of its own"
+        why = f"Each head reads {which} here. {NO_WO}"
         x = _inputs("ends", 2, length, layer)
         seen = _on_smallest_x(grouped_query_attention, x, layer, why)
+    mixed = _mixed("ends", (2, 2, 1))
+    seen = _on_smallest_x(
+        grouped_query_attention, *mixed, "Each head reads the same key/value head."
+    )
     passed("it is multi-query attention with one key/value head, multi-head with all", seen)
 
 
 @graded("grouped_query_attention", about="output", also=GROUPED)
 def grouped_output(grouped_query_attention: Any) -> None:
-    """Mean values of each head, side by side, times Wo."""
-    _must_project(grouped_query_attention, "grouped", ((1, 4, 2), (3, 2, 1), (1, 6, 2)))
-    passed("grouped_query_attention multiplies the merged heads by Wo")
+    """The mean of the values, times Wo."""
+    _must_project(grouped_query_attention, "grouped", ((2, 1, 1), (3, 1, 1), (5, 1, 1)))
+    passed("grouped_query_attention multiplies what the heads found by Wo")
 
 
 @graded("grouped_query_attention", about="scale", also=GROUPED)
 def grouped_scale(grouped_query_attention: Any) -> None:
     """The width of one head, however many heads share keys."""
-    _must_scale(grouped_query_attention, "grouped scale", ((3, 2, 1), (2, 3, 1), (2, 6, 3)))
+    sizes = ((3, 1, 1), (1, 2, 1), (1, 2, 2), (3, 2, 1), (2, 4, 2))
+    _must_scale(grouped_query_attention, "grouped scale", sizes)
     passed("the scores are scaled by 1/√d, the width of one head")
 
 
@@ -395,19 +409,21 @@ def _on_smallest_x(attention: Any, x: Array, layer: Layer, why: str) -> Answer:
 
 
 def _must_have_heads(attention: Any, x: Array, layer: Layer, why: str) -> Answer:
-    """What separate heads give, under the right scale or under another that people use."""
+    """What separate heads give, whatever the scale, and with Wo or without."""
     seen = _asked(attention, x, layer)
     expected = layer.expected(x)
     value = seen.must_be_array(expected.shape)
     seen.must_be_finite(value, why, expected)
-    if not _right_up_to_scale(value, x, layer):
-        seen.fail("wrong heads", why, expected)
+    right = bool(FLOAT64.allows(value, expected).all())
+    seen.demand(right or _right_otherwise(value, x, layer), "wrong heads", why, expected)
     return seen
 
 
-def _right_up_to_scale(value: Array, x: Array, layer: Layer) -> bool:
-    scales = (layer.expected(x, scale=factor) for factor in _scales(x, layer))
-    return any(bool(FLOAT64.allows(value, expected).all()) for expected in scales)
+def _right_otherwise(value: Array, x: Array, layer: Layer) -> bool:
+    """Whether only the scale is wrong, or what is done with Wo: these have their own cells."""
+    merged = (_not_mixed(layer).expected(x, scale=factor) for factor in _scales(x, layer))
+    uses = (layer.Wo, np.eye(len(layer.Wo)), layer.Wo.T)
+    return any(bool(FLOAT64.allows(value, each @ Wo).all()) for each in merged for Wo in uses)
 
 
 def _scales(x: Array, layer: Layer) -> list[float]:
@@ -418,7 +434,7 @@ def _scales(x: Array, layer: Layer) -> list[float]:
 
 
 def _must_project(attention: Any, name: str, all_sizes: Sequence[Sizes]) -> None:
-    """All scores are alike: the mean value of each head, side by side, times Wo."""
+    """One head, all scores alike: the mean of the values, times Wo."""
     for sizes in all_sizes:
         layer = _layer(name, sizes)
         layer = replace(layer, Wq=np.zeros(layer.Wq.shape))
@@ -516,7 +532,8 @@ def _must_hide(attention: Any, items: int, mask: Array, *heads: int) -> None:
     weights = _weights_shown(seen, x, layer)
     allowed = _allowed(mask, weights.shape)
     where = _first(allowed, (weights > 1e-9) != allowed)
-    told = f"Values and Wo are such that the output shows the weights. {where}"
+    shown = f"Wv and Wo are such that the output shows the weights, {x.shape[1]} columns a head."
+    told = f"{shown} {where}"
     hidden, visible = weights[~allowed], weights[allowed]
     seen.demand(bool((np.abs(hidden) <= 1e-9).all()), "hidden tokens get weight", told)
     seen.demand(bool((visible > 1e-9).all()), "visible tokens get none", told)
@@ -570,27 +587,22 @@ def _must_take_all_kinds(attention: Any, sizes: Sizes) -> None:
     strided = np.repeat(x, 2, axis=-1)[..., ::2]
     turned = replace(layer, Wq=np.asfortranarray(layer.Wq), Wo=np.asfortranarray(layer.Wo))
     _must_be_as_float64(attention, strided, turned, mask, note="strided and Fortran-ordered")
-    locked = [part.copy() for part in (x, *layer.matrices, mask)]
-    for part in locked:
+    fixed = _cast(layer, np.float64)
+    for part in (x, *fixed.matrices, mask):
         part.flags.writeable = False
-    fixed = Layer(*locked[1:5], *layer.heads)
-    seen = _must_be_as_float64(attention, locked[0], fixed, locked[5], note="all read-only")
-    for shape in ((1, 3), (2, 1), (1, 1)):
-        part = x[: shape[0], : shape[1]]
+    seen = _must_be_as_float64(attention, x, fixed, mask, note="all read-only")
+    for part in (x[:1], x[:, :1], x[:1, :1]):
         seen = _asked(attention, part, layer)
         value = seen.must_be_array(part.shape)
-        if shape[1] == 1:
+        if part.shape[1] == 1:
             why = "A single token can only look at itself: it gets its own values."
-            seen.must_equal(value, _own_values(part, layer), "wrong output", why)
-
-
-def _own_values(x: Array, layer: Layer) -> Array:
-    """What each head gives a token that looks at itself alone."""
-    return layer.expected(x, scale=0.0)
+            seen.must_equal(value, layer.expected(part), "wrong output", why)
 
 
 def _cast(layer: Layer, kind: Any) -> Layer:
-    return Layer(*(W.astype(kind) for W in layer.matrices), *layer.heads)
+    """A copy with matrices of this dtype."""
+    Wq, Wk, Wv, Wo = (W.astype(kind) for W in layer.matrices)
+    return replace(layer, Wq=Wq, Wk=Wk, Wv=Wv, Wo=Wo)
 
 
 def _must_be_as_float64(

@@ -65,7 +65,7 @@ def _numbered(axes: Axes, table: np.ndarray, title: str) -> None:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     for (row, column), number in np.ndenumerate(table):
-        ground, hatch = TOKENS[int(number) // 10 % len(TOKENS) - 1]
+        ground, hatch = TOKENS[int(number) // 10 % len(TOKENS)]
         corner = (column - 0.5, row - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, fc=ground, ec="#FFFFFF80", hatch=hatch, lw=0))
         axes.add_patch(Rectangle(corner, 1, 1, fc="none", ec=GREY, lw=0.8))
@@ -114,6 +114,8 @@ def cache_sizes(sizes: Mapping[int, float], guess: float | None) -> None:
         axes.set(xlabel="key/value heads", ylabel="cache in GiB", title="32 query heads")
         axes.set_xticks(range(len(sizes)), [str(heads) for heads in sizes])
         if guess is not None:
-            axes.plot([list(sizes).index(8)], [guess], "D", color=ORANGE, ms=8, label="your guess")
+            axes.plot(
+                [list(sizes).index(8) + 0.4], [guess], "D", color=ORANGE, ms=8, label="your guess"
+            )
             axes.legend()
         axes.margins(y=0.18)

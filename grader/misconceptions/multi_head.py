@@ -108,7 +108,7 @@ def not_moved() -> Iterator[Form]:
     about="order batch",
     told="Your result has the heads first and the items second, or no axis for the items at all.",
     question="In which order does the docstring name the axes of the result?",
-    source="gazelle93/Transformer-Various-Positional-Encoding#1",
+    source="Kyubyong/transformer#55; lsdefine/attention-is-all-you-need-keras#36",
 )
 def heads_first() -> Iterator[Form]:
     yield lambda x, n_heads: np.array(np.split(x, n_heads, axis=-1))
@@ -472,13 +472,14 @@ def of_multi_head(
 
 HEADS = "heads groups ends"
 EVERY_MASK = "mask items tables empty"
+EVERYWHERE = f"{HEADS} output scale {EVERY_MASK}"
 
 # --- both attentions: the heads ---------------------------------------------------------------
 
 
 @in_both(
     "heads split by reshape",
-    about=f"{HEADS} output",
+    about=EVERYWHERE,
     told=(
         "Your code reshapes straight to (B, H, S, d). A head then gets whole tokens, cut into "
         "pieces, instead of some columns of every token."
@@ -493,7 +494,7 @@ def attention_split_by_reshape() -> Iterator[Form]:
 
 @in_both(
     "heads merged by reshape",
-    about=f"{HEADS} output",
+    about=EVERYWHERE,
     told=(
         "Your code reshapes the heads straight to (B, S, d_model), or lines them up along the "
         "tokens first. A row of the result is then filled with one head of several tokens, later "
@@ -508,7 +509,7 @@ def attention_merged_by_reshape() -> Iterator[Form]:
 
 @in_both(
     "columns dealt out in turn",
-    about=f"{HEADS} output",
+    about=EVERYWHERE,
     told=(
         "Your heads take every H-th column instead of a block of neighbouring ones, or put their "
         "columns back in that order."
@@ -528,13 +529,13 @@ def by_token(t: Array, n: int) -> Array:
 
 @in_both(
     "heads attend to heads",
-    about=f"{HEADS} output",
+    about=EVERYWHERE,
     told=(
         "In your code the tokens still stand in front of the heads when queries meet keys. So the "
         "heads of one token look at each other, and no token ever looks at another one."
     ),
     question="Which shape have your scores, and how many queries and keys do they compare?",
-    source="aladdinpersson/Machine-Learning-Collection#165",
+    source="HabanaAI/vllm-fork#1218",
 )
 def heads_to_heads() -> Iterator[Form]:
     def spread(t: Array, n_heads: int) -> Array:
@@ -551,7 +552,7 @@ def heads_to_heads() -> Iterator[Form]:
 
 @of_multi_head(
     "not split into heads",
-    about=HEADS,
+    about=EVERYWHERE,
     told=(
         "Your code never cuts queries and keys into heads: one wide softmax decides for all "
         "columns. The number of heads has no effect, except perhaps on the scale."
@@ -580,7 +581,7 @@ def one_wide_head() -> Iterator[Form]:
 
 @of_multi_head(
     "all heads read head 0",
-    about=f"{HEADS} output",
+    about=EVERYWHERE,
     told="All your heads compute the same: they read the columns of head 0, or of one head only.",
     question="Where does the number of the head come into the columns that your code takes?",
     source="BobMcDear/attorch#14; PSAL-POSTECH/ONNXim#34",
@@ -614,6 +615,7 @@ def all_read_head_0() -> Iterator[Form]:
         "must be able to read every number of a token: first the projection, then the cut."
     ),
     question="How many columns of x does head 0 read, and how many should it?",
+    source="aladdinpersson/Machine-Learning-Collection#3",
 )
 def cut_before_projection() -> Iterator[Form]:
     def blocks(x: Array, *given: Any) -> Any:
@@ -762,20 +764,22 @@ def weights_transposed() -> Iterator[Form]:
     about=f"{HEADS} output",
     told="Your code averages or adds the heads, so what they found is no longer apart.",
     question="How wide is the result before Wo if every head keeps its own columns?",
+    source="awf/functional-transformer#8",
 )
 def heads_averaged() -> Iterator[Form]:
-    def spread(y: Array) -> Array:
-        return np.tile(y, (1, 1, 1))
+    def forms(put: Callable[..., Array]) -> Iterator[Form]:
+        def alone(y: Array) -> Array:
+            return put(y, axis=1)
 
-    for put in (np.mean, np.sum):
-        yield layer(
-            join=lambda y, put=put: put(y, axis=1),
-            finish=lambda y, x, Wo: spread(y) @ Wo[: y.shape[-1]],
-        )
-        yield layer(join=lambda y, put=put: np.tile(put(y, axis=1), (1, 1, y.shape[1])))
-        yield layer(
-            join=lambda y, put=put: merge(np.repeat(put(y, axis=1)[:, None], y.shape[1], 1))
-        )
+        def side_by_side(y: Array) -> Array:
+            return np.tile(put(y, axis=1), (1, 1, y.shape[1]))
+
+        yield layer(join=alone)
+        yield layer(join=alone, finish=lambda y, x, Wo: y @ Wo[: y.shape[-1]])
+        yield layer(join=side_by_side)
+
+    yield from forms(np.mean)
+    yield from forms(np.sum)
 
 
 @in_both(
@@ -819,7 +823,7 @@ def attention_nothing() -> Iterator[Form]:
         "columns, and nothing brings together what they found."
     ),
     question="Which of the arguments has no effect on your result?",
-    source="ethen8181/machine-learning#13",
+    source="ethen8181/machine-learning#13; Kyubyong/transformer#17",
 )
 def no_output_projection() -> Iterator[Form]:
     yield layer(finish=lambda y, x, Wo: y)
@@ -857,6 +861,7 @@ def Wo_twice() -> Iterator[Form]:  # noqa: N802
         "keys, and sums only as many products as a head is wide."
     ),
     question="Over how many products does one score of one head sum?",
+    source="omihub777/ViT-CIFAR#11; lucidrains/vit-pytorch#65; chelsea0x3b/dfdx#171",
 )
 def whole_width_scale() -> Iterator[Form]:
     yield layer(factor=lambda x, Q, K, Wk: 1 / math.sqrt(x.shape[-1]))
@@ -906,7 +911,7 @@ def attention_multiplied() -> Iterator[Form]:
         "tokens, the width of all keys together, or a fixed number."
     ),
     question="Over how many products does one score of one head sum?",
-    source="NVIDIA/Model-Optimizer#2482; juho-lee/set_transformer#18",
+    source="tenstorrent/tt-metal#56789; juho-lee/set_transformer#18",
 )
 def attention_other_size() -> Iterator[Form]:
     sizes: list[Callable[[Array, Array, Array, Array], float]] = [
@@ -918,8 +923,11 @@ def attention_other_size() -> Iterator[Form]:
         lambda x, Q, K, Wk: Q.shape[1] ** 2,
         lambda x, Q, K, Wk: x.shape[-1] ** 2,
     ]
-    for size in sizes:
-        yield layer(factor=lambda *parts, size=size: size(*parts) ** -0.5)
+
+    def by(size: Callable[[Array, Array, Array, Array], float]) -> Factor:
+        return lambda x, Q, K, Wk: size(x, Q, K, Wk) ** -0.5
+
+    yield from (layer(factor=by(size)) for size in sizes)
 
 
 @misconception(
@@ -941,8 +949,11 @@ def scaled_by_all_keys() -> Iterator[Form]:
         lambda x, Q, Wk: x.shape[-1] / Wk.shape[1],
         lambda x, Q, Wk: x.shape[-1] ** 2 / Wk.shape[1] / Q.shape[-1],
     ]
-    for size in sizes:
-        yield layer(factor=lambda x, Q, K, Wk, size=size: size(x, Q, Wk) ** -0.5)
+
+    def by(size: Callable[[Array, Array, Array], float]) -> Factor:
+        return lambda x, Q, K, Wk: size(x, Q, Wk) ** -0.5
+
+    yield from (layer(factor=by(size)) for size in sizes)
 
 
 # --- both attentions: masks -------------------------------------------------------------------
@@ -957,6 +968,7 @@ def scaled_by_all_keys() -> Iterator[Form]:
         "many items as heads nothing crashes, and every item is hidden by all masks in turn."
     ),
     question="Which shape must a mask of shape (B, S, S) have to meet scores (B, H, S, S)?",
+    source="hyunwoongko/transformer#32; ml-explore/mlx-lm#1903",
 )
 def mask_for_each_head() -> Iterator[Form]:
     for soften in (lesson_03.soft, lesson_03.naive):
@@ -973,6 +985,30 @@ def mask_for_each_head() -> Iterator[Form]:
         return mask if plain else item_by_item(mask, scores)
 
     yield layer(fit=only_where_it_must)
+
+
+@misconception(
+    "grouped_query_attention",
+    "one mask for each key/value head",
+    about="mask",
+    told=(
+        "Your scores have an axis for the key/value heads and one for the heads of a group. The "
+        "mask then lacks two axes, and not one: as it is, its items meet the key/value heads."
+    ),
+    question="Which shape must a mask of shape (B, S, S) have to meet five axes?",
+    source="ml-explore/mlx-lm#1903",
+)
+def mask_for_each_kv_head() -> Iterator[Form]:
+    def by_kv_head(
+        x: Array, Wq: Array, Wk: Array, Wv: Array, Wo: Array,
+        n_heads: int, n_kv_heads: int, mask: Array | None = None,
+    ) -> Any:  # fmt: skip
+        if mask is not None and mask.ndim == 3:
+            items = np.broadcast_to(mask, (n_kv_heads, *mask.shape[1:]))
+            mask = np.repeat(items, n_heads // n_kv_heads, axis=0)[None]
+        return layer()(x, Wq, Wk, Wv, Wo, n_heads, n_kv_heads, mask)
+
+    yield by_kv_head
 
 
 @in_both(
@@ -1091,10 +1127,16 @@ def first_items_mask() -> Iterator[Form]:
     question="What does your code do with the second axis of a mask of shape (B, H, S, S)?",
 )
 def first_heads_mask() -> Iterator[Form]:
-    yield layer(fit=lambda m, s: m[:, :1] if m.ndim == 4 else item_by_item(m, s))
-    yield layer(fit=lambda m, s: m[:, -1:] if m.ndim == 4 else item_by_item(m, s))
-    yield layer(fit=lambda m, s: m.any(1, keepdims=True) if m.ndim == 4 else item_by_item(m, s))
-    yield layer(fit=lambda m, s: m.all(1, keepdims=True) if m.ndim == 4 else item_by_item(m, s))
+    def one_of(choose: Callable[[Array], Any]) -> Fit:
+        def fit(mask: Array, scores: Array) -> Array:
+            return choose(mask) if mask.ndim == 4 else item_by_item(mask, scores)
+
+        return fit
+
+    yield layer(fit=one_of(lambda mask: mask[:, :1]))
+    yield layer(fit=one_of(lambda mask: mask[:, -1:]))
+    yield layer(fit=one_of(lambda mask: mask.any(axis=1, keepdims=True)))
+    yield layer(fit=one_of(lambda mask: mask.all(axis=1, keepdims=True)))
 
 
 @in_both(
@@ -1240,13 +1282,13 @@ def picked(index: Callable[[Array, int, int], Array]) -> Share:
 @misconception(
     "grouped_query_attention",
     "key/value heads in turn",
-    about="groups output",
+    about="groups output scale mask",
     told=(
         "Your code lines the key/value heads up in turn: 0, 1, 0, 1 and so on. So neighbouring "
         "heads read different ones. A group is a run of neighbouring heads."
     ),
     question="Which key/value head does your head 1 read, and which should it?",
-    source="vllm-project/vllm-ascend#2758",
+    source="onnx/onnx#7274; vllm-project/vllm-ascend#2758",
 )
 def in_turn() -> Iterator[Form]:
     yield layer(share=tiled)
@@ -1258,7 +1300,7 @@ def in_turn() -> Iterator[Form]:
 @misconception(
     "grouped_query_attention",
     "divided by the number of key/value heads",
-    about="groups output",
+    about="groups output scale mask",
     told=(
         "Your code finds the key/value head by dividing by the number of key/value heads. Divide "
         "by the size of a group instead: the two are the same only where they happen to be equal."
@@ -1277,13 +1319,13 @@ def divided_by_kv() -> Iterator[Form]:
 @misconception(
     "grouped_query_attention",
     "one key/value head for all",
-    about="groups ends output",
+    about="groups ends output scale mask",
     told="All your heads read the same key/value head; the others have no effect.",
     question="If the last columns of Wk change, does your result?",
 )
 def one_for_all() -> Iterator[Form]:
-    for index in (0, -1):
-        yield layer(share=lambda t, n, index=index: np.repeat(t[:, [index]], n, axis=1))
+    yield layer(share=lambda t, n: np.repeat(t[:, :1], n, axis=1))
+    yield layer(share=lambda t, n: np.repeat(t[:, -1:], n, axis=1))
     yield layer(share=lambda t, n: np.repeat(t.mean(axis=1, keepdims=True), n, axis=1))
 
 
@@ -1307,7 +1349,7 @@ def tokens_repeated() -> Iterator[Form]:
 @misconception(
     "grouped_query_attention",
     "columns repeated before they are split",
-    about="groups ends output",
+    about="groups ends output scale mask",
     told=(
         "Your code repeats the columns of x @ Wk one by one, before it cuts them into heads. A "
         "head is then filled with copies of a few columns. Repeat whole heads."
