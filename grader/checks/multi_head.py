@@ -23,6 +23,9 @@ ask = asking("multi_head_attention")
 ask_grouped = asking("grouped_query_attention")
 
 TOKENS = np.array([[[0, 1, 2, 3], [10, 11, 12, 13], [20, 21, 22, 23]]])
+# Two items, by which mistakes are told apart that look alike in a single one.
+TWO_ITEMS = np.arange(24).reshape(2, 3, 4)
+TWO_ITEMS_SPLIT = np.arange(24).reshape(2, 2, 3, 2)
 WHY_SPLIT = "Head 0 is the first columns of every token, head 1 the next ones, and so on."
 WHY_MERGE = "Each row of the result belongs to one token: its head 0, then its head 1, and so on."
 WHY_CAST = "Expected is what the same numbers give as an ordinary float64 array."
@@ -30,7 +33,7 @@ WHY_CAST = "Expected is what the same numbers give as an ordinary float64 array.
 # --- split_heads ------------------------------------------------------------------------------
 
 
-@graded("split_heads", about="order")
+@graded("split_heads", about="order", also=((TWO_ITEMS, 2),))
 def split_by_hand(split_heads: Any) -> None:
     """Three numbered tokens, two heads."""
     _must_split(split_heads, TOKENS, 2, f"{WHY_SPLIT} The tens count the tokens.")
@@ -64,7 +67,7 @@ def _must_split(split_heads: Any, x: Array, n_heads: int, why: str) -> Answer:
 # --- merge_heads ------------------------------------------------------------------------------
 
 
-@graded("merge_heads", about="order")
+@graded("merge_heads", about="order", also=((TWO_ITEMS_SPLIT,),))
 def merge_by_hand(merge_heads: Any) -> None:
     """The three numbered tokens back from their two heads."""
     heads = oracle.split_heads(TOKENS, 2).astype(np.int64)
