@@ -8,8 +8,3 @@ import numpy as np
 def split_heads(x, n_heads):
     B, S, D = x.shape
     return x.reshape(B, S, D // n_heads, n_heads).transpose(0, 3, 1, 2)
-
-
-def merge_heads(x):
-    B, H, S, d = x.shape
-    return x.transpose(0, 2, 3, 1).reshape(B, S, H * d)

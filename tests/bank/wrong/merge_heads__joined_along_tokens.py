@@ -5,10 +5,6 @@ Source (direct): jsbaan/transformer-from-scratch#6
 import numpy as np
 
 
-def split_heads(x, n_heads):
-    return np.stack(np.split(x, n_heads, axis=2), axis=1)
-
-
 def merge_heads(x):
     heads = [x[:, h] for h in range(x.shape[1])]
     rows = np.concatenate(heads, axis=1)
