@@ -1,12 +1,17 @@
-"""What can be computed before the first notebook comes: a warm server does it once, and every
-process that is forked from it finds it done. Imports nothing of ours."""
+"""What can be computed before it is wanted: a warm server does it while no order comes, and every
+process that is forked from it finds it done. Knows seeds, and nothing else of ours."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
-work: list[Callable[[], None]] = []
+from grader import seeds
+
+work: list[Callable[[], Iterator[None]]] = []
 
 
-def do() -> None:
-    """Do it all, for the seed that is folded in now."""
-    for each in work:
-        each()
+def steps(secrets: Iterable[bytes]) -> Iterator[bool]:
+    """Do all the work with each secret folded in, a little at a time; True after each bit."""
+    for secret in secrets:
+        for each in work:
+            seeds.fold_in(secret)
+            for _ in each():
+                yield True

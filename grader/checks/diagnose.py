@@ -5,7 +5,7 @@ Asked is what the failing check asks, nothing else: what the code does elsewhere
 
 import functools
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,13 +124,14 @@ def answer(question: Question, secret: bytes, form: Form, index: int) -> Observe
     return _ask(form, probes(question, secret)[index])
 
 
-def answer_all(question: Question) -> None:
+def answer_all(question: Question) -> Iterator[None]:
     """Compute what every form answers to every probe, for the seed that is folded in now."""
     secret = seeds.secret()
     forms = [form for family in families(question.exercise) for form in family.forms]
     for form in (rights(question.exercise), *forms):
         for index in range(len(probes(question, secret))):
             answer(question, secret, form, index)
+            yield
 
 
 def _ask(function: Any, probe: Probe) -> Observed:

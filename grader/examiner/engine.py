@@ -48,8 +48,8 @@ class Lesson:
     """A lesson ready to grade; use it as `with Lesson(entry) as lesson: lesson.grade(answers)`.
 
     `report` says how much of the jail works (jail.probe()); None runs student code without one.
-    `secret` changes the random inputs of every check. `ahead` computes what can be known before
-    the first notebook, which pays when there are many. Raises CourseError when the lesson's own
+    `secret` changes the random inputs of every check. `ahead` has an idle server compute
+    what many notebooks will want. Raises CourseError when the lesson's own
     set-up fails.
     """
 
@@ -77,14 +77,18 @@ class Lesson:
     def __exit__(self, *_: Any) -> None:
         for server in self._servers.values():
             server.stop()
+        if self._servers:
+            scratch.remove(self.scratch)
         self._servers = {}
 
     def _start_servers(self) -> None:
         sources = [c.source for c in self.released.cells if kind(c) is Kind.SETUP]
+        self.scratch = Path(tempfile.mkdtemp(prefix="scratch-"))
         order = {
             "do": "set up",
             "sources": sources,
             "root": str(self.entry.root),
+            "scratch": str(self.scratch),
             "limits": asdict(self.settings.limits),
             "report": asdict(self.report) if self.report else None,
         }
@@ -99,6 +103,10 @@ class Lesson:
             self.__exit__()
             raise
 
+    def _restart(self) -> None:
+        self.__exit__()
+        self._start_servers()
+
     def grade(self, answers: dict[str, str]) -> Result:
         """Lay `answers` (grade_id → source) into the released lesson and grade that."""
         notebook = deepcopy(self.released)
@@ -110,11 +118,12 @@ class Lesson:
     def examine(self, notebook: NotebookNode) -> Result:
         """Grade a rebuilt notebook: a released one with a student's answers and own cells in it."""
         steps = list(self._steps(notebook))
+        if any(self.scratch.iterdir()):  # what could not be deleted is for no other student
+            self._restart()
         try:
             outcomes = Run(self, steps).outcomes()
         except ControlClosed:  # a process of the grader's own died: the next notebook gets new ones
-            self.__exit__()
-            self._start_servers()
+            self._restart()
             outcomes = {}
         return self._result(notebook, outcomes)
 
@@ -270,9 +279,17 @@ class Server:
 
     def fork(self, end: Control, **order: Any) -> int:
         """A child that serves the other end of `end`; its process id."""
-        pid = int(self._control.ask({"do": "fork", **order}, (end.end.fileno(),))["pid"])
+        self.begin_fork(end, **order)
+        return self.forked()
+
+    def begin_fork(self, end: Control, **order: Any) -> None:
+        """Order a child that serves the other end of `end`; `forked` waits for it."""
+        self._control.send({"do": "fork", **order}, (end.end.fileno(),))
         end.close()
-        return pid
+
+    def forked(self) -> int:
+        """The process id of the child that was ordered."""
+        return int(self._control.receive()[0]["pid"])
 
     def end(self, pid: int, patience: float = 0.0) -> int:
         """End a child, after so many seconds if it is dying by itself; its wait status."""
@@ -316,7 +333,7 @@ class Run:
         self.steps = steps
         self.students = lesson._servers["student"]
         self.examiners = lesson._servers["examiner"]
-        self.scratch = Path(tempfile.mkdtemp(prefix="scratch-"))
+        self.scratch = lesson.scratch
         self.student: int | None = None
         self.why = ""
 
@@ -331,14 +348,17 @@ class Run:
             "times": self.settings.times(),
         }
         with contextlib.ExitStack() as after:
-            after.callback(scratch.remove, self.scratch)
             ours, theirs = Control.pair()
-            after.callback(ours.close)
-            after.callback(theirs.close)
-            examiner = self.examiners.fork(theirs)
-            after.callback(self.examiners.end, examiner)
+            channel, its_end = Control.pair()
+            for end in (ours, channel):
+                after.callback(end.close)
+            self.examiners.begin_fork(theirs)  # both at once: there is more than one core
+            self.students.begin_fork(its_end, first=0)
+            after.callback(self.examiners.end, self.examiners.forked())
+            self.student = self.students.forked()
             after.callback(self._end_student)
-            ours.send(plan)
+            ours.send(plan | {"pid": self.student}, (channel.end.fileno(),))
+            channel.close()
             return {told["id"]: told for told in self._serve(ours)}
 
     def _serve(self, examiner: Control) -> list[dict[str, Any]]:
@@ -363,7 +383,7 @@ class Run:
     def _start_student(self, examiner: Control, first: int) -> None:
         ours, theirs = Control.pair()
         self.why = ""
-        self.student = self.students.fork(theirs, scratch=str(self.scratch), first=first)
+        self.student = self.students.fork(theirs, first=first)
         examiner.send({"pid": self.student}, (ours.end.fileno(),))
         ours.close()
 

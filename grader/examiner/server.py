@@ -23,6 +23,13 @@ class Role(Protocol):
     def set_up(self, order: dict[str, Any]) -> None:
         """Import and run what every child will need; raises when the lesson itself is broken."""
 
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Descriptors that a child needs beside its own one."""
+
+    def work_ahead(self) -> bool:
+        """Do a little of what the children would all have to do; whether there was any left."""
+
     def child(self, order: dict[str, Any], descriptor: int) -> None:
         """Do the child's work; the process ends when this returns."""
 
@@ -32,6 +39,8 @@ def serve(role: Role, control: Control) -> None:
     children: set[int] = set()
     with contextlib.suppress(ControlClosed):
         while True:
+            while not control.waits(0) and role.work_ahead():
+                pass
             order, descriptors = control.receive()
             control.send(_obey(role, order, descriptors, children))
             for descriptor in descriptors:
@@ -69,7 +78,7 @@ def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
     try:
         if sys.platform == "linux":  # or an endless loop would outlive a server that was killed
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        close_all_but(descriptor)
+        close_all_but(descriptor, *role.kept)
         role.child(order, descriptor)
     except BaseException as error:
         starved = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)

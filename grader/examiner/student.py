@@ -37,19 +37,29 @@ class StudentRole:
             if error:
                 raise RuntimeError(f"the set-up of the lesson fails: {error}")
         _draw_once()
-        self.limits = jail.Limits(**order["limits"])
-        self.report = jail.Report(**order["report"]) if order["report"] else None
-        jail.prepare()
+        self.scratch = Path(order["scratch"])
+        self.jail: jail.Jail | None = None
+        if order["report"]:
+            limits, report = jail.Limits(**order["limits"]), jail.Report(**order["report"])
+            self.jail = jail.prepare(self.scratch, limits, report)
         sys.path[:] = [path for path in sys.path if path != order["root"]]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The descriptors with which a child goes into the jail."""
+        return self.jail.kept if self.jail else ()
+
+    def work_ahead(self) -> bool:
+        """There is nothing to do while no order comes."""
+        return False
 
     def child(self, order: dict[str, Any], descriptor: int) -> None:
         """Go into the jail, then serve."""
         channel = Channel(descriptor, descriptor)
-        scratch = Path(order["scratch"])
-        if self.report:
-            jail.enter(scratch, self.limits, self.report)
+        if self.jail:
+            self.jail.enter()
         else:
-            os.chdir(scratch)
+            os.chdir(self.scratch)
         serve(
             channel, self.shell, Stage(self.shell.names, interruptible=False, first=order["first"])
         )

@@ -71,7 +71,7 @@ def main() -> None:
     report = jail.Report(**order["report"]) if order["report"] else None
     exec(order["before"], names)
     if report:
-        jail.enter(Path(order["scratch"]), jail.Limits(**order["limits"]), report)
+        jail.prepare(Path(order["scratch"]), jail.Limits(**order["limits"]), report).enter()
     else:
         os.chdir(order["scratch"])
     said = io.StringIO()

@@ -520,6 +520,19 @@ def test_a_server_that_dies_is_started_again(role: str, tmp_path: Path) -> None:
     assert gone(str(tmp_path))
 
 
+def test_what_could_not_be_deleted_is_for_no_other_student(tmp_path: Path) -> None:
+    """One folder serves student after student; if anything is left in it, the next gets another."""
+    entry = lay_out_course(tmp_path)
+    with Lesson(entry, report=jail.probe()) as lesson:
+        folder = lesson.scratch
+        look = "import os; raise RuntimeError(os.listdir())"
+        assert "RuntimeError: []" in str(lesson.grade({"softmax_list": look}).as_json())
+        (folder / "a note").write_text("the answers are …")
+        assert "RuntimeError: []" in str(lesson.grade({"softmax_list": look}).as_json())
+        assert lesson.scratch != folder
+    assert not folder.exists() and not lesson.scratch.exists()
+
+
 def test_every_answer_cell_has_names(lesson: Lesson) -> None:
     for cell in nb.read(ENTRY.solution).cells:
         if kind(cell) is Kind.ANSWER:

@@ -334,7 +334,6 @@ PROCESSES = [
         "have the parent signalled by a file",
         "fcntl.fcntl(r, fcntl.F_SETOWN, parent)",
         "import fcntl; r, w = os.pipe()",
-        AS_ROOT,
     ),
     Attack(
         "hold up others by a lock", "fcntl.lockf(f, 2)", "import fcntl; f = open('/dev/null','w')"
@@ -360,7 +359,7 @@ RIGHTS = [
         errors=(),
         raises="ValueError",
     ),
-    Attack("become another user", f"os.setuid({ORDINARY})", "", AS_ROOT),
+    Attack("become another user", f"os.setuid({ORDINARY - 1})", "", AS_ROOT),
     Attack("become root", "os.setuid(0)", "", AS_ROOT),
     Attack("change groups", "os.setgroups([])", "", AS_ROOT),
     Attack("change the root folder", "os.chroot('.')", "", AS_ROOT),
@@ -409,7 +408,7 @@ def test_an_attack_is_refused(attack: Attack, place: Place) -> None:
 def test_the_attack_works_outside(attack: Attack, place: Place) -> None:
     may = attack.outside != AS_ROOT or place.person.uid == 0  # some things only root can do
     outcome = place.run(attack.code, before=attack.before, jailed=False)
-    assert outcome.done or not may, outcome
+    assert outcome.done is may, outcome
 
 
 I386_GETPID = """

@@ -41,7 +41,7 @@ ARROWS = {
     "wire": "",
     "secret": "",
     "seeds": "",
-    "ahead": "",
+    "ahead": "seeds",
     "result": "",
     "course": "errors",
     "lesson": "errors",

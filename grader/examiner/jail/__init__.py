@@ -2,6 +2,7 @@
 
 Knows files, calls and limits; nothing of lessons, grading or who runs what."""
 
+import contextlib
 import functools
 import json
 import os
@@ -9,6 +10,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,11 +21,11 @@ from grader.examiner.jail.limits import Limits
 from grader.examiner.jail.paths import listable_paths, readable_paths
 
 __all__ = [
+    "Jail",
     "JailError",
     "Level",
     "Limits",
     "Report",
-    "enter",
     "listable_paths",
     "prepare",
     "probe",
@@ -147,44 +149,70 @@ def _judge(tried: dict[str, str]) -> Report:
 # --- going in ---------------------------------------------------------------------------------
 
 
-def prepare() -> None:
-    """Compute once, for all forks of this process, what going in needs."""
-    readable_paths()
-    listable_paths()
-    if architecture := seccomp.machine():
-        seccomp.program(architecture)
+@dataclass(frozen=True)
+class Jail:
+    """A jail that is ready: this process or, cheaply, each of its forks may go in, for good.
+
+    `kept` are the descriptors that a fork must still hold when it goes in; going in closes them.
+    """
+
+    scratch: Path
+    limits: Limits
+    report: Report
+    kept: tuple[int, ...]
+
+    def enter(self) -> None:
+        """Confine the calling process, for good, by every part that works here.
+
+        From then on it reads what readable_paths() names, writes only in `scratch` (its working
+        folder from now on; keep it closed to other users), reaches no network and no other
+        process, and stays within `limits`. What it still can: ask whether a path that it guesses
+        exists. Other descriptors that are open stay open, so close those that must not be had.
+        Raises JailError, after which the process must not go on, if it has several threads (only
+        the calling one would be confined) or a part that worked in the trial fails.
+        """
+        with _promised(self.report):
+            self._enter()
+
+    def _enter(self) -> None:
+        """Limits first, since they read /proc; the filter last, since it ends all further steps."""
+        confining = self.report.landlock or self.report.seccomp
+        if confining and len(list(Path("/proc/self/task").iterdir())) > 1:
+            raise JailError("A process with several threads cannot be jailed: only one would be.")
+        os.chdir(self.scratch)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(self.scratch)
+        if self.report.limits:
+            self.limits.apply()
+        for ruleset in self.kept:
+            landlock.confine(ruleset)
+        if self.report.seccomp:
+            seccomp.restrict()
 
 
-def enter(scratch: Path, limits: Limits, report: Report | None = None) -> None:
-    """Confine the calling process, for good, by every part that works here.
+def prepare(scratch: Path, limits: Limits, report: Report | None = None) -> Jail:
+    """Make ready, once for all forks of this process, what going in needs: the rules about files
+    (hundreds, which take as long as the rest) and the filter of calls. Raises JailError.
 
-    From then on it reads what readable_paths() names, writes only in `scratch` (its working
-    folder from now on; keep it closed to other users), reaches no network and no other process,
-    and stays within `limits`. What it still can: ask whether a path that it guesses exists.
-    Whether what the report says is enough is for the caller to decide, before. Descriptors that
-    are open stay open, so close those that must not be had. Raises JailError, after which the
-    process must not go on, if it has several threads (only the calling one would be confined) or
-    a part that worked in the trial fails.
+    Whether what the report says is enough is for the caller to decide, before.
     """
     report = probe() if report is None else report
+    with _promised(report):
+        scratch = scratch.resolve(strict=True)
+        rulesets = []
+        if report.landlock:
+            writable = (scratch, Path(os.devnull))
+            rulesets.append(landlock.ruleset_of(readable_paths(), writable, listable_paths()))
+        if architecture := seccomp.machine():
+            seccomp.program(architecture)
+    return Jail(scratch, limits, report, tuple(rulesets))
+
+
+@contextlib.contextmanager
+def _promised(report: Report) -> Iterator[None]:
+    """Say that the jail fails, if anything in the block does."""
     try:
-        _enter(scratch.resolve(strict=True), limits, report)
+        yield
     except (OSError, ValueError) as error:
         raise JailError(
             f"The jail that was promised ({report.sentence}) failed: {error}"
         ) from error
-
-
-def _enter(scratch: Path, limits: Limits, report: Report) -> None:
-    """Limits first, since they read /proc; the filter last, since it ends all further steps."""
-    confining = report.landlock or report.seccomp
-    if confining and len(list(Path("/proc/self/task").iterdir())) > 1:
-        raise JailError("A process with several threads cannot be jailed: only one would be.")
-    os.chdir(scratch)
-    os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
-    if report.limits:
-        limits.apply()
-    if report.landlock:
-        landlock.restrict(readable_paths(), (scratch, Path(os.devnull)), listable_paths())
-    if report.seccomp:
-        seccomp.restrict()

@@ -42,7 +42,7 @@ RIGHTS_KNOWN = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many of them an ABI kn
 TCP_BIND_AND_CONNECT = 0b11  # from ABI 4
 ABSTRACT_SOCKETS_AND_SIGNALS = 0b11  # from ABI 6
 
-# Plain integers: hundreds of rules are made for each run, and flags are slow to combine.
+# Plain integers: there are hundreds of rules, and flags are slow to combine.
 ON_FILES = int(Right.WRITE_FILE | Right.READ_FILE | Right.TRUNCATE)
 READ = int(Right.READ_FILE | Right.READ_DIR)
 # No links, sockets, pipes or devices: whoever cleans up the folder meets plain files only.
@@ -68,7 +68,23 @@ def abi() -> int:
 def restrict(
     readable: Iterable[Path], writable: Iterable[Path], listable: Iterable[Path] = ()
 ) -> None:
-    """Confine the calling thread, for good: every other path is closed to it, and so is TCP.
+    """Confine the calling thread, for good, by a ruleset of its own. Raises OSError."""
+    confine(ruleset_of(readable, writable, listable))
+
+
+def confine(ruleset: int) -> None:
+    """Confine the calling thread, for good, by a ruleset, and close that. Raises OSError."""
+    try:
+        forbid_new_privileges()
+        syscall(RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+def ruleset_of(
+    readable: Iterable[Path], writable: Iterable[Path], listable: Iterable[Path] = ()
+) -> int:
+    """A descriptor of rules by which every other path is closed, and so is TCP.
 
     A folder stands for all that is in it; of `listable` folders only the names can be read.
     Readable paths that are not there, or not for this user, are passed over. Nothing can be
@@ -84,10 +100,10 @@ def restrict(
             _allow_if_there(ruleset, path, int(Right.READ_DIR))
         for path in writable:
             _allow(ruleset, path, WRITE & known)
-        forbid_new_privileges()
-        syscall(RESTRICT_SELF, ruleset, 0)
-    finally:
+    except BaseException:
         os.close(ruleset)
+        raise
+    return ruleset
 
 
 def _create_ruleset(version: int, handled: int) -> int:
