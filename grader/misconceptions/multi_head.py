@@ -71,6 +71,7 @@ def heads_by_reshape() -> Iterator[Form]:
 def columns_dealt() -> Iterator[Form]:
     yield dealt_out
     yield lambda x, n_heads: np.stack([x[..., h::n_heads] for h in range(n_heads)], axis=1)
+    yield lambda x, n_heads: x.reshape((*x.shape[:2], n_heads, -1), order="F").swapaxes(1, 2)
 
 
 @misconception(
@@ -130,7 +131,21 @@ def other_axes() -> Iterator[Form]:
         return lambda x, n_heads: x.reshape(*x.shape[:2], n_heads, -1).transpose(order)
 
     yield from (turned(*order) for order in ((0, 2, 3, 1), (0, 1, 3, 2), (0, 3, 1, 2)))
-    yield from (turned(*order) for order in ((0, 3, 2, 1), (1, 2, 0, 3), (2, 1, 0, 3)))
+    yield from (
+        turned(*order) for order in ((0, 3, 2, 1), (1, 2, 0, 3), (2, 1, 0, 3), (3, 2, 1, 0))
+    )
+    yield lambda x, n_heads: x.swapaxes(1, 2).reshape(len(x), n_heads, x.shape[1], -1)
+
+
+@misconception(
+    "split_heads",
+    "memory order of Fortran",
+    about="order batch",
+    told="Your reshape reads and writes with the first axis changing fastest, not the last.",
+    question="What does `order=` say in your reshape?",
+)
+def split_fortran_order() -> Iterator[Form]:
+    yield lambda x, n_heads: x.reshape((len(x), n_heads, x.shape[1], -1), order="F")
 
 
 @misconception(
@@ -295,12 +310,17 @@ def fortran_order() -> Iterator[Form]:
     "merge_heads",
     "heads below each other",
     about="order batch",
-    told="Your code lines the heads up along the tokens: H·S rows come out, each d wide.",
+    told=(
+        "Your code lines the heads up along the tokens or the items: more rows come out, and each "
+        "is still d wide."
+    ),
     question="How many tokens went in, and how many rows must come out?",
 )
 def heads_below() -> Iterator[Form]:
     yield lambda x: x.reshape(x.shape[0], -1, x.shape[-1])
     yield lambda x: np.swapaxes(x, 1, 2).reshape(x.shape[0], -1, x.shape[-1])
+    yield lambda x: np.concatenate(list(x.swapaxes(0, 1)), axis=0)
+    yield lambda x: np.concatenate(list(x), axis=0)
 
 
 @misconception(
@@ -308,14 +328,50 @@ def heads_below() -> Iterator[Form]:
     "heads added up",
     about="order batch",
     told=(
-        "Your code adds or averages the heads. What they found is then no longer apart, and the "
-        "result is d wide instead of H·d."
+        "Your code adds or averages the heads, or takes the largest of their numbers. What they "
+        "found is then no longer apart, and the result is d wide instead of H·d."
     ),
     question="How wide must a row be that holds every number of every head?",
 )
 def heads_added() -> Iterator[Form]:
     yield lambda x: x.sum(axis=1)
     yield lambda x: x.mean(axis=1)
+    yield lambda x: x.max(axis=1)
+
+
+@misconception(
+    "merge_heads",
+    "one head only",
+    about="order batch",
+    told="Your code returns one head and drops the others.",
+    question="How wide must a row be that holds every number of every head?",
+)
+def one_head_only() -> Iterator[Form]:
+    yield lambda x: x[:, 0]
+    yield lambda x: x[:, -1]
+
+
+@misconception(
+    "merge_heads",
+    "axes of length 1 lost",
+    about="order batch",
+    told="Your result loses an axis when there is one item, or one token, only.",
+    question="Which function in your code drops axes, and is it needed?",
+)
+def merge_squeezed() -> Iterator[Form]:
+    yield lambda x: np.squeeze(merge(x))
+    yield lambda x: merge(x)[0] if len(x) == 1 else merge(x)
+
+
+@misconception(
+    "merge_heads",
+    "heads in reverse",
+    about="order batch",
+    told="Your rows begin with the last head.",
+    question="Which columns of the result belong to head 0?",
+)
+def heads_in_reverse() -> Iterator[Form]:
+    yield lambda x: merge(x[:, ::-1])
 
 
 @misconception(
@@ -893,6 +949,19 @@ def attention_scaled_twice() -> Iterator[Form]:
 
 
 @in_both(
+    "the root cut off to a whole number",
+    about="scale",
+    told="Your code cuts √d off (or rounds it) to a whole number. It is right for 4, 9, 16 only.",
+    question="What is √3, and what does your code divide by when a head is 3 wide?",
+)
+def attention_whole_root() -> Iterator[Form]:
+    def by(whole: Callable[[float], float]) -> Factor:
+        return lambda x, Q, K, Wk: 1 / whole(math.sqrt(Q.shape[-1]))
+
+    yield from (layer(factor=by(whole)) for whole in (math.floor, round, math.ceil))
+
+
+@in_both(
     "multiplied by the root",
     about="scale",
     told="Your scores are multiplied by √d. They should become smaller, not larger.",
@@ -947,7 +1016,7 @@ def scaled_by_all_keys() -> Iterator[Form]:
         lambda x, Q, Wk: Wk.shape[1],
         lambda x, Q, Wk: Wk.shape[1] / Q.shape[-1],
         lambda x, Q, Wk: x.shape[-1] / Wk.shape[1],
-        lambda x, Q, Wk: x.shape[-1] ** 2 / Wk.shape[1] / Q.shape[-1],
+        lambda x, Q, Wk: x.shape[-1] * Q.shape[-1] / Wk.shape[1],
     ]
 
     def by(size: Callable[[Array, Array, Array], float]) -> Factor:
@@ -1241,6 +1310,32 @@ def type_of_x() -> Iterator[Form]:
 
 
 @in_both(
+    "matrices overwritten",
+    about="kinds",
+    told="Your code scales a matrix in place: `/=` and `*=` write into the caller's own array.",
+    question="What happens to the caller's Wq when your function is called twice?",
+)
+def matrices_overwritten() -> Iterator[Form]:
+    def scaled_in_place(which: int, by: Callable[[Array, float], None]) -> Form:
+        def form(x: Array, *given: Any) -> Any:
+            root_of_width = math.sqrt(x.shape[-1] // given[4])
+            by(given[which], root_of_width)
+            return layer(factor=lambda *parts: 1.0)(x, *given)
+
+        return form
+
+    def divide(W: Array, number: float) -> None:
+        W /= number
+
+    def multiply(W: Array, number: float) -> None:
+        W *= 1 / number
+
+    for which in (0, 1):
+        yield scaled_in_place(which, divide)
+        yield scaled_in_place(which, multiply)
+
+
+@in_both(
     "axes of length 1 lost",
     about=f"{HEADS} output scale kinds {EVERY_MASK}",
     told="Your result loses an axis when there is one item, or one token, only.",
@@ -1376,13 +1471,14 @@ def columns_repeated() -> Iterator[Form]:
 
 @misconception(
     "grouped_query_attention",
-    "keys not shared",
+    "keys and queries do not fit",
     about="groups ends output scale mask kinds",
     told=(
-        "Your code cuts x @ Wk into n_heads heads, or lets n_kv_heads heads of keys meet n_heads "
-        "heads of queries as they are. There are fewer key/value heads than heads."
+        "Your keys and values do not come out as heads that fit those of the queries. The "
+        "n_kv_heads heads of x @ Wk are as wide as a query head, and each must appear several "
+        "times, along the axis of the heads and no other."
     ),
-    question="How many heads of keys are there, how many of queries, and who bridges the two?",
+    question="Which shape have your queries and your keys just before they meet?",
 )
 def not_shared() -> Iterator[Form]:
     def as_many(
@@ -1393,6 +1489,25 @@ def not_shared() -> Iterator[Form]:
 
     yield as_many
     yield layer(share=lambda t, n: t)
+    yield layer(share=lambda t, n: np.repeat(t, n // t.shape[1]))
+    yield layer(share=lambda t, n: np.repeat(t, n // t.shape[1], axis=0))
+    yield layer(share=lambda t, n: np.repeat(t, n // t.shape[1], axis=3))
+
+
+@misconception(
+    "grouped_query_attention",
+    "repeated as often as there are key/value heads",
+    about="groups ends output scale mask",
+    told=(
+        "Your code repeats keys and values n_kv_heads times. A key/value head must appear once for "
+        "each head of its group, and the two numbers are the same only by accident."
+    ),
+    question="With 6 heads over 2: how often must each key/value head appear to make 6?",
+)
+def repeated_kv_times() -> Iterator[Form]:
+    yield layer(share=lambda t, n: np.repeat(t, t.shape[1], axis=1))
+    yield layer(share=lambda t, n: np.tile(t, (1, t.shape[1], 1, 1)))
+    yield layer(share=lambda t, n: np.repeat(t, n, axis=1))
 
 
 @misconception(
