@@ -83,7 +83,7 @@ def head_maps(words: Sequence[str], maps: Mapping[str, np.ndarray], hidden: np.n
 
 def head_groups(readers: Mapping[str, Sequence[int]]) -> None:
     """Which key/value head (below) each query head (above) reads, a panel for each way."""
-    with drawing(len(readers), (3.2 * len(readers), 2.1)) as (_, axes):
+    with drawing(len(readers), (min(3.2 * len(readers), 10.4), 2.1)) as (_, axes):
         for each, (title, shared) in zip(np.ravel(axes), readers.items(), strict=True):
             each.set(xlim=(-0.6, len(shared) - 0.4), ylim=(-0.5, 1.5), title=title)
             each.axis("off")
