@@ -181,9 +181,13 @@ def _inputs(name: str, items: int, length: int, layer: Layer) -> Array:
 
 
 def _mixed(name: str, sizes: Sizes) -> tuple[Array, Layer]:
-    """Inputs for two items of three tokens, and a layer whose Wo mixes."""
+    """Inputs for two items of three tokens, and a layer whose Wo mixes.
+
+    Nothing in the values is negative: where heads cancel, honest rounding would count as a mistake.
+    """
     layer = _layer(name, sizes)
-    return _inputs(name, 2, 3, layer), layer
+    layer = replace(layer, Wv=np.abs(layer.Wv), Wo=np.abs(layer.Wo))
+    return np.abs(_inputs(name, 2, 3, layer)), layer
 
 
 def _asked(
