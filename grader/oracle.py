@@ -159,6 +159,82 @@ def softmax_backward(weights: np.ndarray, grad: np.ndarray) -> np.ndarray:
     return result
 
 
+# --- 05 multi-head ----------------------------------------------------------------------------
+
+
+def split_heads(x: np.ndarray, n_heads: int) -> np.ndarray:
+    """Head h is columns h·d … (h+1)·d−1; (B, S, d_model) → (B, H, S, d)."""
+    items, length, width = x.shape
+    d = width // n_heads
+    heads = np.zeros((items, n_heads, length, d))
+    for item, head, position, column in np.ndindex(*heads.shape):
+        heads[item, head, position, column] = x[item, position, head * d + column]
+    return heads
+
+
+def merge_heads(x: np.ndarray) -> np.ndarray:
+    """Each position's heads one beside the other; (B, H, S, d) → (B, S, H·d)."""
+    items, n_heads, length, d = x.shape
+    merged = np.zeros((items, length, n_heads * d))
+    for item, head, position, column in np.ndindex(*x.shape):
+        merged[item, position, head * d + column] = x[item, head, position, column]
+    return merged
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The matrix product of two tables."""
+    return np.array([[dot(row, column) for column in right.T] for row in left])
+
+
+def grouped_query_attention(
+    x: np.ndarray,
+    Wq: np.ndarray,
+    Wk: np.ndarray,
+    Wv: np.ndarray,
+    Wo: np.ndarray,
+    n_heads: int,
+    n_kv_heads: int,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """Each head of each item by itself, head h with key/value head h // group (Ainslie et al.,
+    2023); `scale` None means 1/√d, as ever."""
+    d = x.shape[-1] // n_heads
+    output = np.zeros((*x.shape[:-1], Wo.shape[-1]))
+    for item, rows in enumerate(x):
+        Q, K, V = product(rows, Wq), product(rows, Wk), product(rows, Wv)
+        heads = []
+        for head in range(n_heads):
+            shared = head // (n_heads // n_kv_heads)
+            own, its = slice(head * d, head * d + d), slice(shared * d, shared * d + d)
+            allowed = mask_of(mask, item, head)
+            heads.append(attention(Q[:, own], K[:, its], V[:, its], allowed, scale)[0])
+        output[item] = product(np.hstack(heads), Wo)
+    return output
+
+
+def mask_of(mask: np.ndarray | None, item: int, head: int) -> np.ndarray | None:
+    """What one head of one item may see: of two axes everything, of three one mask an item, of
+    four one for each head."""
+    if mask is None or mask.ndim == 2:
+        return mask
+    return np.asarray(mask[item] if mask.ndim == 3 else mask[item, head])
+
+
+def multi_head_attention(
+    x: np.ndarray,
+    Wq: np.ndarray,
+    Wk: np.ndarray,
+    Wv: np.ndarray,
+    Wo: np.ndarray,
+    n_heads: int,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """Every head with keys and values of its own (Vaswani et al., 2017)."""
+    return grouped_query_attention(x, Wq, Wk, Wv, Wo, n_heads, n_heads, mask, scale)
+
+
 # --- 06 cost ----------------------------------------------------------------------------------
 
 

@@ -26,6 +26,13 @@ from grader.figures.masks import (
     masks,
     weights_under,
 )
+from grader.figures.multi_head import (
+    cache_sizes,
+    head_groups,
+    head_maps,
+    many_heads,
+    numbered,
+)
 from grader.figures.online import fast_memory, peak_memory, running, tiles
 from grader.figures.scaling import (
     entropy_by_width,
