@@ -669,7 +669,7 @@ def _evidence(asked: Example, x: np.ndarray, position: int) -> str:
     size = max((1.0, 100.0), key=moved)
     return (
         f"Adding {size:g} to all inputs after {position} moves output {position} "
-        f"by {moved(size):.2g}."
+        f"by {moved(size):.3g}."
     )
 
 

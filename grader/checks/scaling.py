@@ -278,7 +278,7 @@ def _numbers_in(part: Answer, count: int) -> Array:
     told = f"It must hold {count} number{'s' if count > 1 else ''}, one for each row."
     real = is_real(value) or (isinstance(value, np.ndarray) and value.dtype.kind in "fiu")
     part.demand(real and np.size(value) == count, f"returns {kind_of(value)}", told)
-    return np.ravel(np.asarray(value, dtype=np.float64))
+    return np.ravel(np.asarray(value, dtype=np.float64)) + 0.0  # no −0.0
 
 
 # --- softmax_backward -------------------------------------------------------------------------

@@ -17,7 +17,7 @@ def must_be_pairs(seen: Answer, shape: tuple[int, ...]) -> np.ndarray:
     """Which pairs the answer allows, (…, S_q, S_k), whatever its dtype and axes of length 1."""
     value = seen.value
     if not isinstance(value, np.ndarray):
-        seen.fail(f"returns {kind_of(value)}", f"It must return an array of {shape}.")
+        seen.fail(f"returns {kind_of(value)}", f"It must return an array of shape {shape}.")
     pairs = _in_shape(value, shape)
     if pairs is None:
         why = f"The result has shape {value.shape}; it must have shape {shape}."

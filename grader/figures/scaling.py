@@ -36,7 +36,8 @@ def spread_by_width(
         if guesses:
             axes.plot(guessed_at, guesses, "v", ms=9, mfc="none", color=ORANGE, label="your guess")
         _logarithmic(axes, widths)
-        axes.set_yticks([2, 4, 8, 16, 32])
+        highest = max([*spreads, *(guesses or [])])
+        axes.set_yticks([2**power for power in range(1, 12) if 2**power <= 1.5 * highest])
         axes.set(ylabel="standard deviation of q·k", title="How far dot products spread")
         axes.legend(loc="upper left")
     print("d_k     ", *(f"{width:7}" for width in guessed_at))

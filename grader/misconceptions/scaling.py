@@ -845,13 +845,14 @@ def off_diagonal() -> Iterator[Form]:
     "softmax_backward",
     "subtracted sum not weighted",
     about="formula",
-    told="Your code subtracts the same number from each product of weight and gradient. A key "
-    "loses in proportion to its weight, so what is subtracted must carry its weight too.",
-    question="Write w (g − c) without the brackets: what stands before c?",
+    told="Your code subtracts the same number for every key. A key gains and loses in proportion "
+    "to its weight, so the gradient and what is subtracted from it must both carry that weight.",
+    question="Write w (g − c) without the brackets: what stands before g, and what before c?",
 )
 def sum_not_weighted() -> Iterator[Form]:
     yield backward(lambda w, g: w * g - total(w * g))
     yield backward(lambda w, g: w * g - (w * g).mean(axis=-1, keepdims=True))
+    yield backward(lambda w, g: g - total(w * g))
 
 
 @misconception(
@@ -867,7 +868,6 @@ def plain_sum() -> Iterator[Form]:
     yield backward(lambda w, g: w * (g - g.mean(axis=-1, keepdims=True)))
     yield backward(lambda w, g: w * g - w * w * total(g))
     yield backward(lambda w, g: w * (g - (w * g).mean(axis=-1, keepdims=True)))
-    yield backward(lambda w, g: g - total(w * g))
     yield backward(lambda w, g: g - g.mean(axis=-1, keepdims=True))
 
 

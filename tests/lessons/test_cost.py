@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import course, oracle, seeds
+from grader import course, oracle
 from grader.checks import cost as checks
-from grader.checks.ask import CheckFailed, recording
+from grader.checks.ask import CheckFailed
 from grader.lesson import grade_id
-from grader.misconceptions import rights
 from tests.student import namespace, solved
 
 LESSON = course.lesson("06-cost")
@@ -177,32 +176,6 @@ def test_linear_attention_cannot_single_out_a_key(linear: dict[str, Any], seed: 
 CHECKS = {name: check for name, check in vars(checks).items() if hasattr(check, "__wrapped__")}
 
 
-def asked(exercise: str, check: Any, secret: bytes) -> list[Any]:
-    seeds.fold_in(secret)
-    try:
-        with recording() as probes:
-            check(rights(exercise))
-    finally:
-        seeds.fold_in(b"")
-    return [(probe.args, probe.kwargs) for probe in probes]
-
-
-EXERCISES = {
-    "counts": "attention_counts",
-    "crossover": "crossover_length",
-    "cache": "kv_cache_bytes",
-    "window": "sliding_window_mask",
-}
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_what_a_check_asks_depends_on_the_secret(name: str) -> None:
-    exercise = EXERCISES[name.partition("_")[0]]
-    public, secret = (asked(exercise, CHECKS[name], each) for each in (b"", b"another secret"))
-    assert len(public) == len(secret)
-    assert public != secret
-
-
 ODD = [
     None, "528", [528], (528, 528), {}, True, -1, 0, float("nan"), float("inf"), 1e300, 10**400,
     1j, np.array([1.0, 2.0]), np.float32("nan"), np.ones((2, 2), dtype=complex), object(),
@@ -210,7 +183,7 @@ ODD = [
 KEYS = ("qk_flops", "pv_flops", "projection_flops", "total_flops", "scores_bytes")
 
 
-@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("value", ODD, ids=map(str, range(len(ODD))))
 @pytest.mark.parametrize("name", CHECKS)
 def test_whatever_comes_back_is_answered_by_a_reason(name: str, value: Any) -> None:
     for answer in (value, dict.fromkeys(KEYS, value)):
