@@ -20,7 +20,7 @@ from grader.examiner import jail
 from grader.examiner.engine import PUBLIC_SECRET, Lesson, answer_names
 from grader.examiner.settings import Settings
 from grader.lesson import Kind, exercises, grade_id, kind, names_in
-from grader.misconceptions import Family, families
+from grader.misconceptions import Family, families, rights
 from grader.result import CellResult, Result, Status
 
 NO_LESSON = "no lesson"
@@ -172,6 +172,7 @@ def forms(root: Path = course.ROOT) -> Iterator[tuple[Family, int, list[CellResu
     """Every form of every misconception (family, its number) with the cells that it failed in."""
     for entry in course.lessons(root):
         names, cells = _ready(entry)
+        names |= {exercise: rights(exercise) for exercise in cells if families(exercise)}
         for exercise, graded in cells.items():
             for family in families(exercise):
                 for number, form in enumerate(family.forms, 1):
