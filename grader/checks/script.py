@@ -4,13 +4,13 @@ Plays it, says what each line did, and writes it as code to paste; judges nothin
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from grader.checks.ask import Answer, Probe, kind_of, record, refuse_absent, source_of
-from grader.observe import Handle, NotData, Observed, Raised, observe
+from grader.observe import DIED, TIME_LIMIT, Handle, NotData, Observed, Raised, observe
 
 OVERWRITTEN = 9.0
 Pieces = Sequence[tuple[int, int]]  # chunks: the position of the first token, and of the next chunk
@@ -201,11 +201,15 @@ def pieces(sizes: Sequence[int], length: int) -> Pieces:
 
 def play(*given: Any) -> Observed:
     """Play a script with (KVCache, script) or (decode_step, KVCache, script) and tell the whole of
-    it at once: what every line told, up to the first that raised.
+    it at once: what every line told, or what was raised, and in which line.
     """
     *things, script = given
     seen = _play(things, script)
-    return _joined(seen, [each.value for each in seen])
+    whole = _joined(seen, [each.value for each in seen])
+    if whole.error and whole.error.kind not in (TIME_LIMIT, DIED):
+        error = replace(whole.error, kind=f"{whole.error.kind} in line {len(seen)}")
+        whole = replace(whole, error=error)
+    return whole
 
 
 def _play(things: Sequence[Any], script: Sequence[Line]) -> list[Observed]:

@@ -11,6 +11,7 @@ from grader.figures.attention import (
     shuffled,
     soft_lookup,
 )
+from grader.figures.cache import scores_by_step, time_per_token, work_per_byte
 from grader.figures.masks import (
     change_by_position,
     dominant_key,
