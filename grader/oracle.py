@@ -159,7 +159,7 @@ class KVCache:
 
 
 def decode_step(q: np.ndarray, k: np.ndarray, v: np.ndarray, cache: KVCache) -> np.ndarray:
-    """The outputs of new tokens, each of which sees all up to itself (Shazeer, 2019, section 2.4)."""
+    """The outputs of new tokens, each of which sees all up to itself (Shazeer, 2019)."""
     cache.append(k, v)
     mask = causal_mask(q.shape[-2], len(cache))
     return attention(q, cache.keys, cache.values, mask)[0]

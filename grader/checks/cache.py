@@ -3,6 +3,7 @@
 Expected values come from the oracle. A check of decode_step takes the student's own cache as it
 is, so that a mistake in the cache costs the cache's points; `chunkings` alone asks for both."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grader import oracle
-from grader.checks.ask import FLOAT32, FLOAT64, Answer, Tolerance, asking, kind_of, passed
+from grader.checks.ask import FLOAT32, FLOAT64, Answer, asking, kind_of, passed
 from grader.checks.diagnose import graded
 from grader.checks.script import (
     OVERWRITTEN,
@@ -33,6 +34,7 @@ ask_step = scripting("decode_step", "KVCache")
 ask_positions = asking("position_ids")
 
 READ = (Read("keys"), Read("values"))
+Three = tuple[np.ndarray, np.ndarray, np.ndarray]  # queries, keys, values
 SHARED = "two caches share what they hold"
 
 # --- KVCache ----------------------------------------------------------------------------------
@@ -57,10 +59,13 @@ def cache_holds(KVCache: Any) -> None:
     ten, twenty = np.array([[10.0]]), np.array([[20.0]])
     *_, keys, values = ask(KVCache, New(), Append(one, ten), Append(two, twenty), *READ)
     _must_hold(keys, values, np.vstack([one, two]), np.vstack([ten, twenty]))
-    sizes = generator("cache_holds").permutation([2, 1, 1])
-    _must_gather(KVCache, (), sizes)
-    both = (New(cache="first"), New(cache="second"), Append(one, ten, cache="first"))
-    both = (*both, Append(two, twenty, cache="second"))
+    _must_gather(KVCache, (), _shuffled("cache_holds", 2, 1, 1))
+    both = (
+        New(cache="first"),
+        New(cache="second"),
+        Append(one, ten, cache="first"),
+        Append(two, twenty, cache="second"),
+    )
     for what, mine in (("keys", one), ("values", ten)):
         seen = ask(KVCache, *both, Read(what, cache="first"))[-1]
         found = seen.must_be_array(mine.shape)
@@ -72,10 +77,11 @@ def cache_holds(KVCache: Any) -> None:
 @graded("KVCache", about="batch")
 def cache_batch(KVCache: Any) -> None:
     """Any axes in front: the chunks are joined along the positions."""
-    sizes = generator("cache_batch").permutation([2, 1, 1])
+    sizes = _shuffled("cache_batch", 2, 1, 1)
+    _must_gather(KVCache, (2,), [1, 1])
     for lead in ((2,), (3, 2), (1, 1)):
         seen = _must_gather(KVCache, lead, sizes)
-    passed("the cache joins chunks along the positions, with any axes in front", seen)
+    passed("the cache joins chunks along the positions, with any axes in front", *seen)
 
 
 @graded("KVCache", about="length")
@@ -84,7 +90,7 @@ def cache_counts(KVCache: Any) -> None:
     seen = ask(KVCache, New(), Length())[-1]
     why = "len(cache) is the number of tokens that the cache holds; a new one holds none."
     seen.demand(seen.value == 0, "wrong length", why, 0)
-    first, more = (int(size) for size in generator("cache_counts").permutation([3, 2, 4])[:2])
+    first, more, _ = _shuffled("cache_counts", 2, 3, 4)
     for lead in ((), (6,), (6, 7)):
         stack = _stack("cache_counts", (*lead, first + more, 5))
         K, V = _two(stack)
@@ -113,9 +119,8 @@ def cache_copies(KVCache: Any) -> None:
 @graded("KVCache", about="long")
 def cache_remembers(KVCache: Any) -> None:
     """Many tokens, in many calls: nothing is forgotten."""
-    random = generator("cache_remembers")
-    sizes = [1] * 10 + [2, 1, *random.permutation([40, 1, 20, 3]).tolist()]
-    numbers = random.permutation(sum(sizes)) + 1.0
+    sizes = [1] * 10 + _shuffled("cache_remembers", 2, 1, 12, 1, 4)
+    numbers = generator("cache_remembers").permutation(sum(sizes)) + 1.0
     why = "Every token that was appended is still needed: each later token looks at all of them."
     for how in ([len(numbers)], sizes):
 
@@ -136,8 +141,8 @@ def cache_kinds(KVCache: Any) -> None:
     whole, half = some.astype(np.int64), some + 0.5
     why = "The fractions of a later chunk must survive, whatever the first one held."
     for chunks in ((whole, half), (whole.astype(np.float32), half.astype(np.float32))):
-        for seen in ask(KVCache, New(), *(Append(each, -each) for each in chunks), *READ)[-2:]:
-            _must_keep(seen, half, "numbers are lost", why)
+        for each in ask(KVCache, New(), *(Append(new, -new) for new in chunks), *READ)[-2:]:
+            _must_keep(each, half, "numbers are lost", why)
     locked, strided = half.copy(), np.repeat(half, 2, axis=-1)[..., ::2]
     locked.flags.writeable = False
     why = "It is an array like any other, and must be held as it was."
@@ -147,6 +152,11 @@ def cache_kinds(KVCache: Any) -> None:
         for each in seen:
             _must_keep(each, half, "numbers are lost", why)
     passed("the cache takes every kind of array", *seen)
+
+
+def _shuffled(name: str, *numbers: int) -> list[int]:
+    """The numbers in random order."""
+    return [int(number) for number in generator(name).permutation(numbers)]
 
 
 def _stack(name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -160,35 +170,35 @@ def _two(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return stack[..., :width].copy(), stack[..., width:].copy()
 
 
-def _must_gather(KVCache: Any, lead: tuple[int, ...], sizes: Sequence[int]) -> Answer:
+def _must_gather(KVCache: Any, lead: tuple[int, ...], sizes: Sequence[int]) -> list[Answer]:
     """Chunks of these sizes are held in order; a failure is told on the smallest case."""
 
-    def judge(stack: np.ndarray) -> Answer | None:
+    def judge(stack: np.ndarray) -> list[Answer]:
         if stack.shape[-1] < 2:
-            return None  # shrinking left no values
+            return []  # shrinking left no values
         K, V = _two(stack)
         script = Append(K, V, pieces(sizes, K.shape[-2]))
         *_, keys, values = ask(KVCache, New(), script, *READ)
         return _must_hold(keys, values, K, V)
 
-    return on_smallest(judge, _stack("gather", (*lead, sum(sizes), 5)))  # type: ignore[return-value]
+    return on_smallest(judge, _stack("gather", (*lead, sum(sizes), 5)))
 
 
-def _must_hold(keys: Answer, values: Answer, K: np.ndarray, V: np.ndarray) -> Answer:
+def _must_hold(keys: Answer, values: Answer, K: np.ndarray, V: np.ndarray) -> list[Answer]:
     """The keys and values that were read are these."""
     why = "It holds every token that was appended, the oldest first, along axis −2."
     for seen, expected, what in ((keys, K, "keys"), (values, V, "values")):
-        if isinstance(seen.value, np.ndarray) and seen.value.shape != expected.shape:
+        if _is_array(seen.value) and seen.value.shape != expected.shape:
             told = f"The shape is {seen.value.shape}; it must be {expected.shape}. {why}"
             seen.fail(f"wrong {what}", told, expected)
         found = seen.must_be_array(expected.shape)
         seen.must_equal(found, expected, f"wrong {what}", why)
-    return seen
+    return [keys, values]
 
 
 def _numbers_of(seen: Answer) -> np.ndarray:
     """The numbers that were read, whatever their order and shape: other checks ask about that."""
-    if not isinstance(seen.value, np.ndarray):
+    if not _is_array(seen.value):
         seen.fail(f"holds {kind_of(seen.value)}", "cache.keys and cache.values are arrays.")
     return np.asarray(seen.value)
 
@@ -206,17 +216,17 @@ def step_token(decode_step: Any, KVCache: Any) -> None:
     """One new token: it sees everything before it, and itself."""
     one = np.array([[1.0]])
     why = "The first token sees itself alone, so its output is its own value."
-    seen, *read = ask_step(decode_step, KVCache, New(), Step(one, one, 5 * one), *READ)[1:]
-    _must_attend(seen, read, one, one, 5 * one, why)
+    step, *read = ask_step(decode_step, KVCache, New(), Step(one, one, 5 * one), *READ)[1:]
+    _must_attend(step, read, one, one, 5 * one, why)
     why = "The new token scores the same with the past one as with itself: the mean of the values."
     past, none = Append(0 * one, 2 * one), 0 * one
     script = (New(), past, Step(3 * one, none, 4 * one), *READ)
-    seen, *read = ask_step(decode_step, KVCache, *script)[2:]
-    _must_attend(seen, read, 3 * one, np.zeros((2, 1)), np.array([[2.0], [4.0]]), why)
+    step, *read = ask_step(decode_step, KVCache, *script)[2:]
+    _must_attend(step, read, 3 * one, np.zeros((2, 1)), np.array([[2.0], [4.0]]), why)
     why = "The new token sees all past tokens and itself; scores are divided by √d_k."
-    for lead in ((), (2,), (3, 2)):
-        seen = _must_follow(decode_step, KVCache, lead, 5, 1, why)
-    passed("a new token sees all that came before, and itself", seen)
+    for before in (5, 2):
+        seen = _must_follow(decode_step, KVCache, (), before, 1, why)
+    passed("a new token sees all that came before, and itself", *seen)
 
 
 @graded("decode_step", about="chunk", beside=["KVCache"])
@@ -224,12 +234,12 @@ def step_chunk(decode_step: Any, KVCache: Any) -> None:
     """Several new tokens: each sees the past and the chunk up to itself."""
     why = "No keys score higher than others: row i is the mean of all values up to token i."
     none, V = np.zeros((2, 1)), np.array([[2.0], [4.0]])
-    seen, *read = ask_step(decode_step, KVCache, New(), Step(none, none, V), *READ)[1:]
-    _must_attend(seen, read, none, none, V, why)
+    step, *read = ask_step(decode_step, KVCache, New(), Step(none, none, V), *READ)[1:]
+    _must_attend(step, read, none, none, V, why)
     why = "Token i of the chunk sees the whole past and tokens 0 … i of the chunk, no later one."
-    for lead, past, new in (((), 0, 3), ((), 4, 3), ((), 1, 4), ((2,), 5, 2)):
+    for lead, past, new in (((), 0, 3), ((), 4, 3), ((), 1, 4), ((2,), 0, 3), ((3, 2), 0, 2)):
         seen = _must_follow(decode_step, KVCache, lead, past, new, why)
-    passed("each token of a chunk sees the past and the chunk up to itself", seen)
+    passed("each token of a chunk sees the past and the chunk up to itself", *seen)
 
 
 @graded("decode_step", about="stored", beside=["KVCache"])
@@ -240,14 +250,11 @@ def step_stored(decode_step: Any, KVCache: Any) -> None:
         "is what your cache holds when the same chunks are appended to it without decode_step."
     )
     Q, K, V = _three(_stack("step_stored", (4, 7)))
+    begin = (New(), Append(V[:1, :2], V[:1]))
     for ends in (pieces([1, 1, 2], 4), pieces([2, 2], 4)):
-        by_step = (New(), Step(Q, K, V, ends), Read("keys"), Read("values"))
-        by_hand = (New(cache="plain"), Append(K, V, ends, cache="plain"))
-        read = (Read("keys", cache="plain"), Read("values", cache="plain"))
-        plain = ask_step(decode_step, KVCache, *by_hand, *read)[2:]
-        for seen, wanted in zip(
-            ask_step(decode_step, KVCache, *by_step)[2:], plain, strict=True
-        ):
+        by_step = ask_step(decode_step, KVCache, *begin, Step(Q, K, V, ends), *READ)[-2:]
+        by_hand = ask_step(decode_step, KVCache, *begin, Append(K, V, ends), *READ)[-2:]
+        for seen, wanted in zip(by_step, by_hand, strict=True):
             expected = _numbers_of(wanted)
             same = seen.value.shape == expected.shape if _is_array(seen.value) else False
             seen.demand(same, "not what was given", why, expected)
@@ -258,9 +265,9 @@ def step_stored(decode_step: Any, KVCache: Any) -> None:
 @graded("decode_step", about="form", beside=["KVCache"])
 def step_form(decode_step: Any, KVCache: Any) -> None:
     """The output and nothing else, with every axis; q, k and v stay as they were."""
-    for shape in ((1, 7), (3, 7), (2, 1, 7), (1, 1, 2, 7)):
-        Q, K, V = _three(_stack("step_form", shape))
-        seen = ask_step(decode_step, KVCache, New(), Append(K, V), Step(Q, K, V))[-1]
+    for shape in ((1, 3), (3, 3), (2, 1, 3), (1, 1, 2, 3)):
+        V = _stack("step_form", shape)
+        seen = ask_step(decode_step, KVCache, New(), Step(-V, V + 1, V))[-1]
         seen.must_be_array(V.shape)
         seen.must_not_change()
     passed("decode_step returns the output alone, (..., n, d_v)", seen)
@@ -280,33 +287,33 @@ def step_kinds(decode_step: Any, KVCache: Any) -> None:
             Q, K, V = _views(kind)
             script = (New(), Append(K[:2], V[:2]), Step(Q[2:], K[2:], V[2:]))
             seen = ask_step(decode_step, KVCache, *script)[-1]
-            outputs.append(_output_of(seen, (2, 3)).must_be_array((2, 3)))
+            found = _output_of(seen, (2, 3))
+            outputs.append(found.must_be_array(np.shape(found.value)))
         seen.must_equal(outputs[1], outputs[0], f"another output for {given.dtype}", why, tolerance)
     passed("decode_step takes integers, float32 and read-only arrays", seen)
 
 
 @graded("decode_step", about="chunking", beside=["KVCache"])
 def step_chunkings(decode_step: Any, KVCache: Any) -> None:
-    """However a text is cut into chunks, the outputs are those of one causal pass over all of it."""
+    """However a text is cut into chunks, the outputs are those of one causal pass over it."""
     for sizes in ([1] * 10, [12], *map(_some_sizes, range(3))):
-        seen = _must_equal_full_pass(decode_step, KVCache, (), sizes)
-    _must_equal_full_pass(decode_step, KVCache, (2, 3), _some_sizes(3))
-    texts = [_stack(f"{name} text", (10, 7)) for name in ("first", "second")]
-    first, second = (_three(text) for text in texts)
-    cut = [[part[4:] for part in parts] for parts in (first, second)]
-    script = (
+        _must_equal_full_pass(decode_step, KVCache, (7,), sizes)
+    _must_equal_full_pass(decode_step, KVCache, (2, 3, 7), _some_sizes(3))
+    _must_equal_full_pass(decode_step, KVCache, (3,), [1, 67, 2])
+    first, second = (_three(_stack(f"{name} text", (10, 7))) for name in ("first", "second"))
+    answers = ask_step(
+        decode_step,
+        KVCache,
         New(cache="first"),
         New(cache="second"),
-        Step(*(part[:4] for part in first), cache="first"),
-        Step(*(part[:4] for part in second), cache="second"),
-        Step(*cut[0], pieces([1, 5], 6), cache="first"),
-        Step(*cut[1], pieces([5, 1], 6), cache="second"),
+        Step(*_part(first, 0, 4), pieces([4], 4), cache="first"),
+        Step(*_part(second, 0, 4), pieces([1, 3], 4), cache="second"),
+        Step(*_part(first, 4, 10), pieces([1, 5], 6), cache="first"),
+        Step(*_part(second, 4, 10), pieces([5, 1], 6), cache="second"),
     )
-    answers = ask_step(decode_step, KVCache, *script)
-    for parts, begin, end in ((first, *answers[2::2]), (second, *answers[3::2])):
-        joined = replace(end, seen=replace(end.seen, value=[begin.value, *end.value]))
-        why = "Two texts are written at once, each with its own cache. "
-        seen = _must_be_full_pass(joined, *parts, (), why)
+    for text, (begun, ended) in ((first, answers[2::2]), (second, answers[3::2])):
+        both = replace(ended, seen=replace(ended.seen, value=begun.value + ended.value))
+        seen = _must_be_full_pass(both, text, "Two texts are written in turns. ")
     passed("any chunking gives what one causal pass over everything gives", seen)
 
 
@@ -314,66 +321,70 @@ def _some_sizes(number: int) -> list[int]:
     """A random way to cut 9 to 12 tokens into chunks."""
     random = generator(f"sizes {number}")
     ends = random.choice(np.arange(1, 9), 3, replace=False)
-    return np.diff(np.sort([0, *ends, random.integers(9, 13)])).tolist()  # type: ignore[no-any-return]
+    return [int(size) for size in np.diff(np.sort([0, *ends, random.integers(9, 13)]))]
 
 
-def _views(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _views(stack: np.ndarray) -> Three:
     """Queries and keys (…, S, 2) and values (…, S, 3), views of a stack; narrower if that is."""
     width = min(2, stack.shape[-1] // 3)
     return stack[..., :width], stack[..., width : 2 * width], stack[..., 2 * width :]
 
 
-def _three(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _three(stack: np.ndarray) -> Three:
     """The same as arrays of their own."""
     Q, K, V = _views(stack)
     return Q.copy(), K.copy(), V.copy()
 
 
+def _part(parts: Three, begin: int, end: int) -> Three:
+    """The tokens from `begin` to `end` (or to the last)."""
+    Q, K, V = (part[..., begin:end, :] for part in parts)
+    return Q, K, V
+
+
 def _must_follow(
     decode_step: Any, KVCache: Any, lead: tuple[int, ...], past: int, new: int, why: str
-) -> Answer:
+) -> list[Answer]:
     """A step after `past` tokens that were appended is right, told on the smallest case."""
 
-    def judge(stack: np.ndarray) -> Answer | None:
-        if stack.shape[-1] < 3 or stack.shape[-2] <= new:
-            return None  # shrinking left too little
-        Q, K, V = _three(stack)
-        before = Q.shape[-2] - new if past else 0
-        script = [Append(K[..., :before, :], V[..., :before, :])] if before else []
-        script += [Step(*(part[..., before:, :] for part in (Q, K, V))), *READ]
-        seen, *read = ask_step(decode_step, KVCache, New(), *script)[-3:]
-        return _must_attend(seen, read, Q[..., before:, :], K, V, why)
+    def judge(stack: np.ndarray) -> list[Answer]:
+        length = stack.shape[-2]
+        if stack.shape[-1] < 3 or length < new + bool(past):
+            return []  # shrinking left too little
+        parts = _three(stack)
+        Q, K, V = _part(parts, length - new, length)
+        before = [Append(*_part(parts, 0, length - new)[1:])] if past else []
+        step, *read = ask_step(decode_step, KVCache, New(), *before, Step(Q, K, V), *READ)[-3:]
+        _must_attend(step, read, Q, *parts[1:], why)
+        return [step]
 
-    return on_smallest(judge, _stack("follow", (*lead, past + new + (not past), 7)))  # type: ignore[return-value]
+    return on_smallest(judge, _stack("follow", (*lead, past + new, 7)))
 
 
 def _must_attend(
-    seen: Answer,
-    read: Sequence[Answer],
-    Q: np.ndarray,
-    K: np.ndarray,
-    V: np.ndarray,
-    why: str,
-    tolerance: Tolerance = FLOAT64,
-) -> Answer:
-    """The output of the last tokens is right for all keys and values, or for those in the cache."""
+    step: Answer, read: Sequence[Answer], Q: np.ndarray, K: np.ndarray, V: np.ndarray, why: str
+) -> None:
+    """The outputs of the last tokens are right, for all keys and values or for those in the cache.
+
+    So a cache that forgets, or mixes up what it holds, costs no point of decode_step."""
+    held = [each.value for each in read]
+    if _fit(Q, *held) and _is_near(_alone(step.value), _full_pass(Q, *held)):
+        return
     expected = _full_pass(Q, K, V)
-    found = _output_of(seen, expected.shape)
+    found = _output_of(step, expected.shape)
     values = found.must_be_array(expected.shape)
     found.must_be_finite(values, why, expected)
-    held, of_these = (each.value for each in read)
-    if not (_fit(Q, held, of_these) and _near(values, _full_pass(Q, held, of_these), tolerance)):
-        found.must_equal(values, expected, "wrong output", why, tolerance)
-    return seen
+    found.must_equal(values, expected, "wrong output", why)
+
+
+def _is_near(value: Any, expected: np.ndarray) -> bool:
+    same = _is_array(value) and value.size == expected.size
+    return bool(same and FLOAT64.allows(value.reshape(expected.shape), expected).all())
 
 
 def _full_pass(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> np.ndarray:
     """The outputs of the last tokens, each of which sees all up to itself."""
     return oracle.attention(Q, K, V, oracle.causal_mask(Q.shape[-2], K.shape[-2]))[0]
-
-
-def _near(values: np.ndarray, expected: np.ndarray, tolerance: Tolerance) -> bool:
-    return values.shape == expected.shape and bool(tolerance.allows(values, expected).all())
 
 
 def _fit(Q: np.ndarray, K: Any, V: Any) -> bool:
@@ -389,7 +400,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _output_of(seen: Answer, shape: tuple[int, ...]) -> Answer:
-    """The output, also out of a pair or without axes of length 1: only `step_form` asks for that."""
+    """The output, out of a pair too, or without axes of length 1: `step_form` asks for those."""
     value = _alone(seen.value)
     if _is_array(value) and value.shape != shape and _long(value.shape) == _long(shape):
         value = value.reshape(shape)
@@ -407,44 +418,40 @@ def _long(shape: tuple[int, ...]) -> list[int]:
 
 
 def _must_equal_full_pass(
-    decode_step: Any, KVCache: Any, lead: tuple[int, ...], sizes: Sequence[int]
-) -> Answer:
+    decode_step: Any, KVCache: Any, shape: tuple[int, ...], sizes: Sequence[int]
+) -> None:
     """Chunks of these sizes give what the whole gives; told on the smallest case."""
 
-    def judge(stack: np.ndarray) -> Answer | None:
-        if stack.shape[-1] < 3:
-            return None
-        Q, K, V = _three(stack)
-        ends = pieces(sizes, K.shape[-2])
-        seen = ask_step(decode_step, KVCache, New(), Step(Q, K, V, ends))[-1]
-        return _must_be_full_pass(seen, Q, K, V, ends)
+    def judge(stack: np.ndarray) -> None:
+        if stack.shape[-1] >= 3:  # not when shrinking took queries, keys or values away
+            step = Step(*_three(stack), pieces(sizes, stack.shape[-2]))
+            seen = ask_step(decode_step, KVCache, New(), step)[-1]
+            _must_be_full_pass(seen, _three(stack))
 
-    return on_smallest(judge, _stack("chunking", (*lead, sum(sizes), 7)))  # type: ignore[return-value]
+    on_smallest(judge, _stack("chunking", (*shape[:-1], sum(sizes), shape[-1])))
 
 
-def _must_be_full_pass(
-    seen: Answer, Q: np.ndarray, K: np.ndarray, V: np.ndarray, ends: Any, why: str = ""
-) -> Answer:
+def _must_be_full_pass(seen: Answer, text: Three, why: str = "") -> Answer:
     """The outputs of the chunks, one after the other, are those of one pass over all tokens."""
-    expected = _full_pass(Q, K, V)
+    expected = _full_pass(*text)
     joined = _joined([_alone(each) for each in seen.value], expected)
     found = replace(seen, seen=replace(seen.seen, value=joined))
     why += "Expected is one causal pass over all the tokens: cutting them changes nothing."
     values = found.must_be_array(expected.shape)
     found.must_be_finite(values, why, expected)
     found.must_equal(values, expected, "not what the full pass gives", why)
-    return seen
+    return found
 
 
 def _joined(outputs: list[Any], expected: np.ndarray) -> Any:
-    """The outputs along the positions, if they can be joined; else the first."""
+    """The outputs along the positions, with axes of length 1 as they must be; if one cannot be
+    joined, that one.
+    """
     lead, width = expected.shape[:-2], expected.shape[-1]
-    parts = []
     for output in outputs:
-        if not _is_array(output) or output.size % max(1, width * int(np.prod(lead))):
+        if not _is_array(output) or output.size % (width * math.prod(lead)):
             return output
-        parts.append(output.reshape(*lead, -1, width))
-    return np.concatenate(parts, axis=-2)
+    return np.concatenate([each.reshape(*lead, -1, width) for each in outputs], axis=-2)
 
 
 # --- position_ids -----------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 Plays it, says what each line did, and writes it as code to paste; judges nothing."""
 
+# ruff: noqa: D102  (Line says what the methods of every line do)
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -191,9 +194,9 @@ def _cut_text(name: str, array: np.ndarray) -> str:
 
 
 def pieces(sizes: Sequence[int], length: int) -> Pieces:
-    """The first and last positions of chunks of these sizes, as far as `length` goes."""
-    ends = np.minimum(np.cumsum(sizes), length).tolist()
-    return [(i, j) for i, j in zip([0, *ends], ends, strict=False) if i < j]
+    """Where chunks of these sizes begin and end, as far as `length` goes."""
+    ends = [min(int(end), length) for end in np.cumsum(sizes)]
+    return [(i, j) for i, j in pairwise([0, *ends]) if i < j]
 
 
 # --- playing ----------------------------------------------------------------------------------
