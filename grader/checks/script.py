@@ -16,6 +16,7 @@ from grader.checks.ask import Answer, Probe, kind_of, record, refuse_absent, sou
 from grader.observe import DIED, TIME_LIMIT, Handle, NotData, Observed, Raised, observe
 
 OVERWRITTEN = 9.0
+OUTPUTS = "outputs"  # the name of what a step gives in pieces
 Pieces = Sequence[tuple[int, int]]  # chunks: the position of the first token, and of the next chunk
 
 
@@ -172,7 +173,8 @@ class Step(Line):
             return f"decode_step({', '.join(map(source_of, parts.values()))}, {self.cache})"
         given = f"Q, K, V = {', '.join(map(source_of, parts.values()))}"
         cut = ", ".join(_cut_text(name, part) for name, part in parts.items())
-        return f"{given}\n[decode_step({cut}, {self.cache}) for i, j in {list(self.pieces)}]"
+        call = f"[decode_step({cut}, {self.cache}) for i, j in {list(self.pieces)}]"
+        return f"{given}\n{OUTPUTS} = {call}\n{OUTPUTS}"
 
     def calls(self, scene: Scene) -> Iterator[Observed]:
         for piece in self.pieces or [(0, self.K.shape[-2])]:

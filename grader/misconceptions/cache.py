@@ -237,6 +237,59 @@ def first_lost() -> Iterator[Form]:
 
 @misconception(
     "KVCache",
+    "one token of each chunk",
+    about="content batch long",
+    told="Your append keeps the last token of the chunk, and a chunk may hold many.",
+    question="After one append of three tokens, how many keys are there to look at?",
+)
+def one_of_each_chunk() -> Iterator[Form]:
+    yield cache_by(count=tokens, prepare=lambda k, v: (k[..., -1:, :], v[..., -1:, :]))
+
+
+@misconception(
+    "KVCache",
+    "nothing kept",
+    about="content batch long copies kinds",
+    told="After an append your cache holds what it held before: the new arrays are kept nowhere.",
+    question="Which line of append changes something that belongs to `self`?",
+)
+def nothing_kept() -> Iterator[Form]:
+    yield cache_by(lambda held, new: None)
+    yield cache_by(lambda held, new: np.empty(0))
+    yield cache_by(lambda held, new: [], told=lambda cache, held: held)
+
+
+@misconception(
+    "KVCache",
+    "joined once, at the first read",
+    about="content",
+    told="What your cache shows is made at the first read, and later appends do not change it.",
+    question="Read the keys, append, and read them again: which line runs the second time?",
+)
+def joined_once() -> Iterator[Form]:
+    def first_only(cache: Any, held: Any) -> Any:
+        shown = cache.__dict__.setdefault("shown", {})
+        return shown.setdefault(0 if held is cache.held[0] else 1, held)
+
+    yield cache_by(told=first_only)
+
+
+@misconception(
+    "KVCache",
+    "half precision",
+    about="content batch",
+    told="Your cache rounds what it is given to 16 bits. That is a choice for who asked for it.",
+    question="Which dtype have the keys that come out, and which had those that went in?",
+)
+def half_precision() -> Iterator[Form]:
+    yield cache_by(lambda held, new: behind(held, new).astype(np.float16))
+    yield cache_by(
+        lambda held, new: behind(held, new.astype(np.float16)).astype(np.float64),
+    )
+
+
+@misconception(
+    "KVCache",
     "calls counted, not tokens",
     about="length content batch long",
     told=(
@@ -573,6 +626,78 @@ def chunk_unmasked() -> Iterator[Form]:
     yield step_by(rule=everything)
     yield step_by(rule=lambda new, keys: bottom_right(new, keys) | (keys > new))
     yield step_by(rule=lambda new, keys: bottom_right(new, keys) | (keys == new))
+
+
+@misconception(
+    "decode_step",
+    "a square mask",
+    about="chunk chunking",
+    told=(
+        "Your mask has as many columns as there are new tokens. Behind a cache there are more keys "
+        "than that, and scores and mask no longer fit."
+    ),
+    question="Three new tokens behind four old ones: which shape have the scores?",
+    source="huggingface/candle#3743",
+)
+def square_mask() -> Iterator[Form]:
+    yield step_by(rule=lambda new, keys: np.tri(new, dtype=bool))
+
+    def repeated(new: int, keys: int) -> Array:
+        return np.pad(np.tri(new, dtype=bool), [(0, 0), (0, keys - new)], constant_values=True)
+
+    yield step_by(rule=repeated)
+    yield step_by(
+        rule=lambda new, keys: np.tri(new, dtype=bool) if new > 1 else np.ones((1, keys), bool)
+    )
+
+
+@misconception(
+    "decode_step",
+    "only the newest tokens looked at",
+    about="token chunk chunking",
+    told=(
+        "Your new tokens see a fixed number of tokens and nothing further back. Here every token "
+        "before them is seen."
+    ),
+    question="How many keys does the last of ten tokens look at?",
+)
+def newest_only() -> Iterator[Form]:
+    for window in (2, 3, 4, 5, 8, 10, 16, 32, 64):
+        yield step_by(
+            rule=seen_by(
+                lambda i, j, n, keys, w=window: (j <= i + keys - n) & (j > i + keys - n - w)  # type: ignore[misc]
+            )
+        )
+        yield step_by(
+            prepare=lambda q, K, V, w=window: (q, K[..., -w:, :], V[..., -w:, :])  # type: ignore[misc]
+        )
+
+
+@misconception(
+    "decode_step",
+    "a number of axes assumed",
+    about="chunk chunking form",
+    told=(
+        "Your step counts on a fixed number of axes: `.T` turns all of them round, and a fixed "
+        "transposition fits one number only. Only the last two belong to the product."
+    ),
+    question="Keys of shape (B, H, S, d): what is the shape of `keys.T`?",
+)
+def axes_assumed() -> Iterator[Form]:
+    def turned(turn: Callable[[Array], Array]) -> Form:
+        def decode_step(q: Array, k: Array, v: Array, cache: Any) -> Array:
+            cache.append(k, v)
+            K, V = cache.keys, cache.values
+            scores = q @ turn(K) / math.sqrt(q.shape[-1])
+            rule = bottom_right(scores.shape[-2], scores.shape[-1])
+            return np.asarray(soft(np.where(rule, scores, -np.inf)) @ V)
+
+        return decode_step
+
+    yield turned(np.transpose)
+    yield turned(lambda K: np.transpose(K, (0, 2, 1)) if K.ndim > 2 else K.T)
+    yield turned(lambda K: np.transpose(K, (0, 1, 3, 2)) if K.ndim > 2 else K.T)
+    yield turned(lambda K: np.swapaxes(K, 0, 1))
 
 
 @misconception(
