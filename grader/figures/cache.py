@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator, ScalarFormatter
 
-from grader.figures.style import DARK, GREY, LINES, ORANGE, drawing
+from grader.figures.style import DARK, GREY, LINES, ORANGE, drawing, told
 
 
 def scores_by_step(steps: int = 5) -> None:
@@ -51,14 +51,14 @@ def time_per_token(
             times = 1000 * np.asarray(seconds)
             axes.plot(lengths, times, line, color=colour, marker=marker, lw=2, label=name)
             axes.annotate(
-                f"{times[-1]:.2g} ms", (lengths[-1], times[-1]), (8, 0),
+                f"{told(times[-1])} ms", (lengths[-1], times[-1]), (8, 0),
                 textcoords="offset points", va="center", color=colour,
             )  # fmt: skip
         axes.set(xscale="log", yscale="log", title="time for one more token")
         axes.set(xlabel="tokens so far", ylabel="milliseconds")
         axes.set_xticks(lengths, [str(length) for length in lengths])
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: told(value)))
         axes.margins(x=0.14, y=0.15)
         axes.legend(loc="upper left")
 
