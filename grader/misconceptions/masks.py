@@ -1219,7 +1219,7 @@ def axes_from_front() -> Iterator[Form]:
 @misconception(
     "scaled_dot_product_attention",
     "np.dot for batches",
-    about="formula",
+    about="formula output",
     told=(
         "`np.dot` pairs every matrix of one array with every matrix of the other. For a batch that "
         "gives far too many tables; `@` pairs the first with the first, and so on."
