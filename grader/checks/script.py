@@ -174,7 +174,7 @@ class Step(Line):
         given = f"Q, K, V = {', '.join(map(source_of, parts.values()))}"
         cut = ", ".join(_cut_text(name, part) for name, part in parts.items())
         call = f"[decode_step({cut}, {self.cache}) for i, j in {list(self.pieces)}]"
-        return f"{given}\n{OUTPUTS} = {call}\n{OUTPUTS}"
+        return f"{given}\n{OUTPUTS} = {call}"
 
     def calls(self, scene: Scene) -> Iterator[Observed]:
         for piece in self.pieces or [(0, self.K.shape[-2])]:
@@ -260,14 +260,16 @@ def scripting(*exercises: str) -> Callable[..., list[Answer]]:
         record(Probe((script,), {}, play))
         answers = []
         for count, seen in enumerate(_play(things, script), 1):
-            line, call = script[count - 1], text(script[:count])
-            answers.append(Answer(line.exercise, call, seen))
-            answers[-1].refuse_error()
+            call = text(script[:count])
+            Answer(script[count - 1].exercise, call, seen).refuse_error()
+            answers.append(Answer(exercises[0], call, seen))
         return answers
 
     return ask
 
 
 def text(script: Sequence[Line]) -> str:
-    """The script as code to paste."""
-    return "\n".join(line.text() for line in script)
+    """The script as code to paste; its last line tells the value."""
+    lines = [line.text() for line in script]
+    last = script[-1]
+    return "\n".join([*lines, OUTPUTS] if isinstance(last, Step) and last.pieces else lines)

@@ -676,7 +676,7 @@ def newest_only() -> Iterator[Form]:
 @misconception(
     "decode_step",
     "a number of axes assumed",
-    about="chunk chunking form",
+    about="chunk form",
     told=(
         "Your step counts on a fixed number of axes: `.T` turns all of them round, and a fixed "
         "transposition fits one number only. Only the last two belong to the product."

@@ -5,6 +5,7 @@ import pytest
 
 from grader import course, oracle
 from grader.checks import cache as checks
+from grader.checks import script
 from grader.checks.ask import CheckFailed, recording
 from grader.checks.script import Append, AppendThenOverwrite, New, Read, Step, pieces, play
 from tests.student import namespace
@@ -99,7 +100,7 @@ def test_a_script_reads_as_what_it_does(lines):
     """The text of a failing script, run in a kernel, gives what the check saw."""
     *_, last = play(oracle.decode_step, oracle.KVCache, (New(), *lines)).value
     names = {"np": np, "KVCache": oracle.KVCache, "decode_step": oracle.decode_step}
-    *before, shown = "\n".join(line.text() for line in (New(), *lines)).split("\n")
+    *before, shown = script.text((New(), *lines)).split("\n")
     exec("\n".join(before), names)
     np.testing.assert_equal(eval(shown, names), last)
 
