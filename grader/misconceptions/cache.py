@@ -23,6 +23,8 @@ right("position_ids")(oracle.position_ids)
 # (what is held, None at first; the new chunk) → what is held afterwards
 Join = Callable[[Array | None, Array], Any]
 Count = Callable[[Any], Any]  # of a cache: what len says
+# How many tokens people set memory aside for.
+ROOMS = (16, 20, 32, 50, 64, 100, 128, 200, 256, 500, 512, 1000, 1024)
 
 
 def behind(held: Array | None, new: Array) -> Array:
@@ -157,6 +159,29 @@ def in_lists(
     return cache_by(
         lambda held, new: [*(held or []), keep(new)], count, told=lambda cache, held: told(held)
     )
+
+
+@misconception(
+    "KVCache",
+    "empty slots shown",
+    about="content batch",
+    told=(
+        "Your cache shows the whole buffer that it has set aside, the slots too that nothing was "
+        "written to. Whoever reads it takes their zeros for tokens."
+    ),
+    question="After one append of one token: how many rows do your keys have?",
+    source="meta-pytorch/gpt-fast#233",
+)
+def empty_slots_shown() -> Iterator[Form]:
+    def filled_up(room: int) -> Callable[[Any, Array], Array]:
+        def told(cache: Any, held: Array) -> Array:
+            missing = max(0, room - held.shape[-2])
+            return np.pad(held, [(0, 0)] * (held.ndim - 2) + [(0, missing), (0, 0)])
+
+        return told
+
+    for room in ROOMS:
+        yield cache_by(count=tokens, told=filled_up(room))
 
 
 @misconception(
@@ -480,7 +505,11 @@ def full_after(room: int, error: type[Exception]) -> Form:
     source="Lightning-AI/litgpt#2215",
 )
 def fixed_room() -> Iterator[Form]:
+    def cut_later(room: int) -> Join:
+        return lambda held, new: new if held is None else behind(held, new)[..., -room:, :]
+
     for room in (4, 5, 6, 8, 10, 12, 16, 20, 24):
+        yield cache_by(cut_later(room))
         yield cache_by(lambda held, new, room=room: behind(held, new)[..., -room:, :])  # type: ignore[misc]
         yield cache_by(lambda held, new, room=room: behind(held, new)[..., :room, :])  # type: ignore[misc]
         yield full_after(room, ValueError)
@@ -668,9 +697,11 @@ def newest_only() -> Iterator[Form]:
                 lambda i, j, n, keys, w=window: (j <= i + keys - n) & (j > i + keys - n - w)  # type: ignore[misc]
             )
         )
-        yield step_by(
-            prepare=lambda q, K, V, w=window: (q, K[..., -w:, :], V[..., -w:, :])  # type: ignore[misc]
-        )
+        for soften in (soft, naive):
+            yield step_by(
+                prepare=lambda q, K, V, w=window: (q, K[..., -w:, :], V[..., -w:, :]),  # type: ignore[misc]
+                soften=soften,
+            )
 
 
 @misconception(
@@ -762,11 +793,11 @@ def not_itself() -> Iterator[Form]:
 def empty_cache_read() -> Iterator[Form]:
     def raising(error: type[Exception]) -> Callable[[Array, Array, Array], Array]:
         def at_first(q: Array, k: Array, v: Array) -> Array:
-            raise error
+            raise error("nothing is there yet")
 
         return at_first
 
-    for error in (AttributeError, TypeError, ValueError, IndexError):
+    for error in (AttributeError, TypeError, ValueError, IndexError, np.exceptions.AxisError):
         yield past_only(raising(error))
 
 
@@ -905,7 +936,7 @@ def empty_slots() -> Iterator[Form]:
 
         return decode_step
 
-    for room in (16, 20, 32, 50, 64, 100, 128, 200, 256, 500, 512, 1000, 1024, 2048, 4096):
+    for room in ROOMS:
         yield with_rule(room)
         yield step_by(
             prepare=filled_up(room), rule=lambda new, keys: np.ones((new, keys), dtype=bool)
