@@ -23,7 +23,7 @@ from grader.examiner import jail
 from grader.examiner.engine import PUBLIC_SECRET, Lesson, answer_names
 from grader.examiner.settings import Settings
 from grader.lesson import Kind, exercises, grade_id, kind, names_in
-from grader.misconceptions import Family, families
+from grader.misconceptions import Family, families, rights
 from grader.result import CellResult, Result, Status
 
 NO_LESSON = "no lesson"
@@ -208,6 +208,7 @@ def forms(root: Path = course.ROOT) -> list[Tried]:
 def forms_of(entry: course.Lesson) -> list[Tried]:
     """The same for one lesson, in this process."""
     names, cells = _ready(entry)
+    names |= {exercise: rights(exercise) for exercise in cells if families(exercise)}
     return [
         Tried(
             exercise,
