@@ -6,9 +6,8 @@ import re
 import reprlib
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,25 +58,33 @@ class Probe:
     put: Callable[..., Observed] = observe
 
 
-_recorders: list[list[Probe]] = []
+@dataclass(frozen=True)
+class Asked:
+    """A probe that was put, as code to paste, and what came of it."""
+
+    probe: Probe
+    call: str
+    seen: Observed
+
+
+_recorders: list[list[Asked]] = []
 
 
 @contextmanager
-def recording() -> Iterator[list[Probe]]:
-    """Collect what is asked in the block; nothing is printed meanwhile."""
-    asked: list[Probe] = []
+def recording() -> Iterator[list[Asked]]:
+    """Collect what is asked in the block."""
+    asked: list[Asked] = []
     _recorders.append(asked)
     try:
-        with redirect_stdout(StringIO()):
-            yield asked
+        yield asked
     finally:
-        _recorders.remove(asked)
+        _recorders.pop()
 
 
-def record(probe: Probe) -> None:
-    """Tell whoever is recording that this is asked now."""
-    for asked in _recorders:
-        asked.append(probe)
+def record(asked: Asked) -> None:
+    """Tell whoever is recording what was asked."""
+    for each in _recorders:
+        each.append(asked)
 
 
 @dataclass(frozen=True)
@@ -117,10 +124,10 @@ def asking(exercise: str) -> "Callable[..., Answer]":
         **kwargs: Any,
     ) -> Answer:
         refuse_absent(exercise, function)
-        if not memory:
-            record(Probe(args, kwargs))
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, memory=memory, **kwargs))
+        if not memory:
+            record(Asked(Probe(args, kwargs), call, answer.seen))
         if answer.raised is None or answer.raised != may_raise:
             answer.refuse_error()
         return answer

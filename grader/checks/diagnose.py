@@ -6,13 +6,24 @@ Asked is what the failing check asks, nothing else: what the code does elsewhere
 import functools
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
 import numpy as np
 
 from grader import ahead, seeds
-from grader.checks.ask import FLOAT32, WIDTH, CheckFailed, Probe, Tolerance, recording
+from grader.checks.ask import (
+    FLOAT32,
+    WIDTH,
+    Answer,
+    Asked,
+    CheckFailed,
+    Probe,
+    Tolerance,
+    recording,
+)
 from grader.misconceptions import Family, families, rights
 from grader.misconceptions.family import Form
 from grader.observe import TIME_LIMIT, Handle, Observed
@@ -41,13 +52,17 @@ def graded(
 
         @functools.wraps(check)
         def named(*things: Any) -> None:
+            said = StringIO()
             try:
-                check(*things)
+                with recording() as asked, redirect_stdout(said):
+                    check(*things)
+                _must_answer_alike(question, asked, things)
             except CheckFailed as failed:
                 if failed.status != "failed":
                     raise
                 family = diagnose(question, *things)
                 raise (told(failed, family) if family else failed) from None
+            print(said.getvalue(), end="")
 
         return named
 
@@ -123,9 +138,9 @@ def _families_like(question: Question, seen: list[Observed], same: Alike) -> lis
 @functools.cache
 def probes(question: Question, secret: bytes) -> tuple[Probe, ...]:
     """What is asked of a right implementation, in order; `secret` tells whose numbers."""
-    with recording() as asked:
+    with recording() as asked, redirect_stdout(StringIO()):
         question.check(*question.with_rights(rights(question.exercise)))
-    return (*asked[:MOST_PROBES], *question.extra)
+    return (*(each.probe for each in asked[:MOST_PROBES]), *question.extra)
 
 
 @functools.cache
@@ -146,6 +161,21 @@ def answer_all(question: Question) -> Iterator[None]:
 
 def _ask(things: tuple[Any, ...], probe: Probe) -> Observed:
     return probe.put(*things, *probe.args, **probe.kwargs)
+
+
+def _must_answer_alike(question: Question, asked: list[Asked], things: tuple[Any, ...]) -> None:
+    """Put the first probe once more: whoever knew what was asked last must know it again."""
+    for first in asked[:1]:
+        again = Answer(question.exercise, first.call, _ask(things, first.probe))
+        if not first.seen.error:
+            again.refuse_error()
+        if not _alike(first.seen, again.seen):
+            again.fail(
+                "another answer the second time",
+                "The same question was asked twice, and the answers differ (expected is the first "
+                "one). What does your code keep from one call to the next?",
+                first.seen.value,
+            )
 
 
 # --- alike ------------------------------------------------------------------------------------

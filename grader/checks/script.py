@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from grader.checks.ask import Answer, Probe, kind_of, record, refuse_absent, source_of
+from grader.checks.ask import Answer, Asked, Probe, kind_of, record, refuse_absent, source_of
 from grader.observe import DIED, TIME_LIMIT, Handle, NotData, Observed, Raised, observe
 
 OVERWRITTEN = 9.0
@@ -209,7 +209,11 @@ def play(*given: Any) -> Observed:
     it at once: what every line told, or what was raised, and in which line.
     """
     *things, script = given
-    seen = _play(things, script)
+    return _whole(_play(things, script))
+
+
+def _whole(seen: Sequence[Observed]) -> Observed:
+    """All lines of a script as one call."""
     whole = _joined(seen, [each.value for each in seen])
     if whole.error and whole.error.kind not in (TIME_LIMIT, DIED):
         error = replace(whole.error, kind=f"{whole.error.kind} in line {len(seen)}")
@@ -257,9 +261,10 @@ def scripting(*exercises: str) -> Callable[..., list[Answer]]:
         things, script = given[: len(exercises)], given[len(exercises) :]
         for exercise, thing in zip(exercises, things, strict=True):
             refuse_absent(exercise, thing)
-        record(Probe((script,), {}, play))
+        played = _play(things, script)
+        record(Asked(Probe((script,), {}, play), text(script), _whole(played)))
         answers = []
-        for count, seen in enumerate(_play(things, script), 1):
+        for count, seen in enumerate(played, 1):
             call = text(script[:count])
             Answer(script[count - 1].exercise, call, seen).refuse_error()
             answers.append(Answer(exercises[0], call, seen))

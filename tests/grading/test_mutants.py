@@ -12,7 +12,7 @@ from grader.checks import softmax as checks
 from grader.checks.ask import CheckFailed
 from grader.checks.shrink import on_smallest
 from grader.cli import app
-from grader.misconceptions import families
+from grader.misconceptions import families, rights
 
 ROOT = Path(__file__).resolve().parents[2]
 BANK = ROOT / "tests" / "bank"
@@ -114,6 +114,25 @@ def test_a_code_that_is_wrong_in_a_new_way_gets_no_name() -> None:
     with pytest.raises(CheckFailed) as failed:
         checks.values(shuffled)
     assert failed.value.misconception is None
+
+
+def test_code_that_answers_otherwise_when_asked_again_is_told_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = set()
+
+    def once(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+        known = scores.tobytes() in asked
+        asked.add(scores.tobytes())
+        return scores * 0 + 9 if known else rights("softmax")(scores, axis)
+
+    with pytest.raises(CheckFailed) as failed:
+        checks.low(once)
+    assert failed.value.title == "another answer the second time"
+    assert "softmax(np.array([-1000.0, -1001.0]))" in str(failed.value)
+    assert "returned  [9, 9]" in str(failed.value)
+    assert "expected  [0.7311, 0.2689]" in str(failed.value)
+    assert capsys.readouterr().out == ""  # not a word of ✓
 
 
 def test_the_input_shown_is_the_smallest_on_which_it_fails() -> None:
