@@ -11,6 +11,12 @@ from grader.figures.attention import (
     shuffled,
     soft_lookup,
 )
+from grader.figures.language_model import (
+    language_model,
+    looks,
+    loss_curves,
+    whole_course,
+)
 from grader.figures.masks import (
     change_by_position,
     dominant_key,
