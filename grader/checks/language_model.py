@@ -256,7 +256,7 @@ def leading(attention_backward: Any) -> None:
     """A stack of tables gives what each table gives alone, each under its own mask."""
     for lead, sizes in (((2,), (3, 3, 1, 2)), ((3, 2), (2, 2, 3, 1)), ((2, 2), (3, 3, 2, 4))):
         S_q, S_k, _, _ = sizes
-        call = tuple(np.round(each) for each in _call("leading", sizes, lead))
+        call = tuple(np.round(each) + 0.0 for each in _call("leading", sizes, lead))
         allowed = _some_mask(f"leading{lead}", (*lead, S_q, S_k))
         for chosen in (None, allowed):
             seen = ask(attention_backward, *call, chosen)
@@ -271,7 +271,7 @@ def leading(attention_backward: Any) -> None:
 def kinds(attention_backward: Any) -> None:
     """Integers, float32 and views of every layout give what the same numbers give in float64."""
     call = _call("kinds", (3, 3, 4, 2))
-    whole = tuple(np.round(each) for each in call)
+    whole = tuple(np.round(each) + 0.0 for each in call)
     for dtype in (np.int64, np.int32):
         integers = tuple(each.astype(dtype) for each in whole)
         _must_be_as_float64(attention_backward, integers)
@@ -324,7 +324,7 @@ def _level(name: str, sizes: tuple[int, int, int, int]) -> Call:
     """The same with queries of 0, and keys and values that each sum to 0."""
     Q, K, V, grad = _call(name, sizes)
     for each in (K, V):
-        each[-1] = -each[:-1].sum(axis=0)
+        each[-1] = (-each[:-1].sum(axis=0)).round(2) + 0.0
     return np.zeros(Q.shape), K, V, grad
 
 

@@ -143,14 +143,14 @@ def whole_sequence() -> Iterator[Form]:
 
 @misconception(
     "generate",
-    "the prompt in pieces",
+    "the prompt not in one call",
     about="calls",
-    told="Your code does not pass the prompt as a whole: it goes in a token a call, or only one of "
-    "its tokens does. Either the model never sees the rest, or it is slow: all of it fits into one "
-    "call.",
+    told="Your code does not pass the prompt once and whole: it goes in a token a call, or only "
+    "one of its tokens does, or its last one goes in again. Then the model is slow, or sees "
+    "another text than you gave it.",
     question="Which tokens does the first call of step get, and which are in the cache after it?",
 )
-def prompt_in_pieces() -> Iterator[Form]:
+def prompt_not_in_one_call() -> Iterator[Form]:
     def one_by_one(step: Step, prompt: list[int]) -> Array:
         for token in prompt:
             logits = step([token])
@@ -167,6 +167,7 @@ def prompt_in_pieces() -> Iterator[Form]:
         lambda step, prompt: np.concatenate([step([token]) for token in prompt]),
         lambda step, prompt: step(prompt[-1:]),
         lambda step, prompt: step(prompt[:1]),
+        lambda step, prompt: (step(prompt), step(prompt[-1:]))[1],
     ]
     for first in firsts:
         yield from in_kinds(first=first)

@@ -14,7 +14,7 @@ from tests.student import namespace, solved
 SEEDS = (0, 1, 2)
 GIVEN = (
     "language", "entropy", "parameters", "forward", "forward-all", "loss", "backward",
-    "backward-all", "adam", "step", "proof",
+    "backward-all", "adam", "step", "twin",
 )  # fmt: skip
 GUESSING = math.log(6)
 Names = dict[str, Any]
@@ -24,7 +24,7 @@ Names = dict[str, Any]
 def lesson() -> Names:
     """The names of the lesson: the author's answers, and the model that is given."""
     (entry,) = (each for each in course.lessons() if each.name == "09-tiny-language-model")
-    names = namespace(entry) | {"runs": {}}  # no run: `proof` then only defines its function
+    names = namespace(entry)
     cells = {
         cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in solved(entry).cells
     }
@@ -103,22 +103,16 @@ def test_one_head_of_the_second_layer_finds_the_open_bracket(lesson: Names, trai
 
 def test_first_leak_tells_them_apart(lesson: Names, trained: Names) -> None:
     x = np.random.default_rng(5).normal(size=(8, lesson["d_model"]))
-    expected = {("right", "C"): None, ("leaks", "B"): 0}
-    for (name, run), position in expected.items():
-        wide = {key: part.astype(np.float64) for key, part in trained[name][0].items()}
-        fn = lambda x, wide=wide, run=run: lesson["layers"](wide, x[None], run_mask(run, 8))[0][0]  # noqa: E731
+    for name, run, position in (("right", "C", None), ("leaks", "B", 0)):
+        fn = lesson["from_embeddings"](trained[name][0], run_mask(run, 8))
         assert lesson["first_leak"](fn, x) == position
         assert lesson["first_blind"](fn, x) is None
 
 
 def test_the_twin_finds_a_model_that_never_looks_back(lesson: Names) -> None:
     p = lesson["parameters"](np.random.default_rng(0), 6, 8)
-    wide = {key: part.astype(np.float64) for key, part in p.items()}
     x = np.random.default_rng(5).normal(size=(8, lesson["d_model"]))
-
-    def fn(x: Any) -> Any:
-        return lesson["layers"](wide, x[None], run_mask("A", 8))[0][0]
-
+    fn = lesson["from_embeddings"](p, run_mask("A", 8))
     assert lesson["first_leak"](fn, x) is None
     assert lesson["first_blind"](fn, x) == 1
 
