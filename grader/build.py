@@ -2,18 +2,21 @@
 
 jupytext reads a lesson, nbgrader's converters make the rest; nothing here grades."""
 
+import contextlib
 import hashlib
 import json
 import re
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jupytext
 from jupytext.config import JupytextConfiguration
+from nbconvert.preprocessors.coalescestreams import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
 
@@ -84,17 +87,26 @@ def prepare(root: Path = course.ROOT) -> None:
 
 
 def drift(root: Path = course.ROOT, execute: bool = False) -> list[Drift]:
-    """Every committed file that does not agree with its source; empty when all is well."""
-    found: list[Drift] = []
-    for entry in course.lessons(root):
-        found += [Drift(d.path.relative_to(root), d.what) for d in _lesson_drift(entry, execute)]
+    """Every committed file that does not agree with its source; empty when all is well.
+
+    With `execute` the solutions run anew, as many at once as there are cores: `build` itself runs
+    them one after the other, for the sake of the times that they measure and show.
+    """
+    lessons = course.lessons(root)
+    with ProcessPoolExecutor() if execute else contextlib.nullcontext() as pool:
+        looks = (pool.map if pool else map)(_lesson_drift, lessons, [execute] * len(lessons))
+        found = [Drift(d.path.relative_to(root), d.what) for drifts in looks for d in drifts]
     readme = (root / "README.md").read_text("utf-8")
     if readme != with_table(readme, root):
         found.append(Drift(Path("README.md"), "its table of lessons is not course.toml's"))
     return found
 
 
-def _lesson_drift(entry: Lesson, execute: bool) -> Iterator[Drift]:
+def _lesson_drift(entry: Lesson, execute: bool) -> list[Drift]:
+    return list(_drifts(entry, execute))
+
+
+def _drifts(entry: Lesson, execute: bool) -> Iterator[Drift]:
     notebook = read_source(entry)
     if entry.source.read_text("utf-8") != source_text(notebook):
         yield Drift(entry.source, "is not in the form that build writes")
@@ -104,8 +116,8 @@ def _lesson_drift(entry: Lesson, execute: bool) -> Iterator[Drift]:
     elif entry.released.read_text("utf-8") != make_released(entry):
         yield Drift(entry.released, "is not what its source gives")
     fault = solution_drift(entry)
-    if execute and not fault:  # a message of the kernel's may be late once, not twice
-        fault = _output_drift(entry) and _output_drift(entry)
+    if execute and not fault:
+        fault = _output_drift(entry)
     if fault:
         yield Drift(entry.solution, fault)
 
@@ -164,6 +176,7 @@ def make_solution(entry: Lesson) -> str:
         config = nbgrader_steps.course_config(entry.root, solution_directory=folder)
         nbgrader_steps.run(SolvedNotebook, config, entry.name)
         notebook = nb.parse(_converted(folder, entry))
+    join_streams(notebook)
     notebook.metadata.pop("language_info", None)
     _refuse_errors(notebook, entry)
     notebook.metadata[STAMP] = _stamp(entry, notebook)
@@ -174,6 +187,12 @@ def _converted(folder: str, entry: Lesson) -> str:
     """What nbgrader wrote; student id '.' makes its path shorter than nbgrader's usual one."""
     (path,) = Path(folder).glob(f"**/{entry.name}.ipynb")
     return path.read_text("utf-8")
+
+
+def join_streams(notebook: NotebookNode) -> None:
+    """Join what a cell prints: a kernel sends it in one piece or in several, as it happens."""
+    join: Any = CoalesceStreamsPreprocessor
+    join().preprocess(notebook, {})
 
 
 def _refuse_errors(notebook: NotebookNode, entry: Lesson) -> None:
@@ -229,10 +248,9 @@ def _short(cell: NotebookNode) -> str:
 
 
 def _texts(cell: NotebookNode) -> list[Any]:
-    """A cell's outputs as text, what it prints joined; pictures differ between machines."""
+    """A cell's outputs as text; pictures differ between machines."""
     outputs = cell.get("outputs", [])
-    printed = "".join(output.get("text", "") for output in outputs)
-    return [printed, *(output.get("data", {}).get("text/plain") for output in outputs)]
+    return [each.get("text", each.get("data", {}).get("text/plain")) for each in outputs]
 
 
 # --- files ------------------------------------------------------------------------------------

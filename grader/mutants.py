@@ -3,9 +3,12 @@ right one must get them all. Grades through the engine; knows no check."""
 
 import contextlib
 import io
+import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +23,11 @@ from grader.examiner import jail
 from grader.examiner.engine import PUBLIC_SECRET, Lesson, answer_names
 from grader.examiner.settings import Settings
 from grader.lesson import Kind, exercises, grade_id, kind, names_in
-from grader.misconceptions import Family, families
+from grader.misconceptions import families
 from grader.result import CellResult, Result, Status
 
 NO_LESSON = "no lesson"
-QUICK = Settings(call_seconds=1.0, cell_seconds=5.0, notebook_seconds=60.0)
+QUICK = Settings(call_seconds=10.0, cell_seconds=5.0, notebook_seconds=60.0)
 ELSEWHERE = "# Defined above, with the rest of the implementation."
 
 
@@ -80,18 +83,30 @@ def of_bank(folder: Path, root: Path = course.ROOT) -> Report:
     ]
     if not files:
         raise CourseError(f"{folder} has no files like wrong/EXERCISE__NAME.py.")
-    report = Report()
     by_lesson = _by_lesson(files, root)
-    for entry, its_files in by_lesson.items():
-        if entry is None:
-            for path in its_files:
-                _note(report, path, None)
-            continue
-        with Lesson(entry, QUICK, jail.probe(), ahead=True) as lesson:
-            solved = _solved_answers(entry)
-            for path in term.progress(its_files, f"Grading {entry.name}"):
-                _note(report, path, lesson.grade(_with_file(solved, path, entry)))
+    jail.probe()  # once, before there are threads
+    with ThreadPoolExecutor(os.cpu_count()) as pool, term.counted(len(files), "Grading") as count:
+        parts = pool.map(partial(_graded, count=count), by_lesson, by_lesson.values())
+        graded = [each for part in parts for each in part]
+    report = Report()
+    for path, result in graded:
+        _note(report, path, result)
     return report
+
+
+def _graded(
+    entry: course.Lesson | None, files: list[Path], count: Callable[[], None]
+) -> list[tuple[Path, Result | None]]:
+    """What each file earns in the place of the right answer; `count` is called after each."""
+    if entry is None:
+        return [(path, None) for path in files]
+    results: list[tuple[Path, Result | None]] = []
+    with Lesson(entry, QUICK, jail.probe(), ahead=True) as lesson:
+        solved = _solved_answers(entry)
+        for path in files:
+            results.append((path, lesson.grade(_with_file(solved, path, entry))))
+            count()
+    return results
 
 
 def _by_lesson(files: list[Path], root: Path) -> dict[course.Lesson | None, list[Path]]:
@@ -159,28 +174,52 @@ def _killer(cells: list[CellResult], expected: str | None = None) -> tuple[str |
 # --- the built-in misconceptions --------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Tried:
+    """One form of a misconception, what that is about, and the graded cells that it failed in."""
+
+    exercise: str
+    family: str
+    about: frozenset[str]
+    number: int
+    failed: list[CellResult]
+
+    def as_wrong(self) -> Wrong:
+        """The cell that tells most of what it was caught by."""
+        killed_by, called = _killer(self.failed, self.family)
+        return Wrong(self.exercise, f"{self.family}, form {self.number}", killed_by, called)
+
+
 def of_misconceptions(root: Path = course.ROOT) -> Report:
     """Run every form of every misconception through the graded cells of its lesson.
 
     Forms are functions of this process, so they are graded here; that the examiner gives the
     same verdict and message is what `observe` is made for, and tested.
     """
-    return Report([_wrong(family, number, failed) for family, number, failed in forms(root)])
+    return Report([tried.as_wrong() for tried in forms(root)])
 
 
-def forms(root: Path = course.ROOT) -> Iterator[tuple[Family, int, list[CellResult]]]:
-    """Every form of every misconception (family, its number) with the cells that it failed in."""
-    for entry in course.lessons(root):
-        names, cells = _ready(entry)
-        for exercise, graded in cells.items():
-            for family in families(exercise):
-                for number, form in enumerate(family.forms, 1):
-                    yield family, number, list(_failures(names | {exercise: form}, graded))
+def forms(root: Path = course.ROOT) -> list[Tried]:
+    """What became of every form of every misconception; as many lessons at once as cores."""
+    with ProcessPoolExecutor() as pool:
+        return [tried for each in pool.map(forms_of, course.lessons(root)) for tried in each]
 
 
-def _wrong(family: Family, number: int, failed: list[CellResult]) -> Wrong:
-    killed_by, called = _killer(failed, family.name)
-    return Wrong(family.exercise, f"{family.name}, form {number}", killed_by, called)
+def forms_of(entry: course.Lesson) -> list[Tried]:
+    """The same for one lesson, in this process."""
+    names, cells = _ready(entry)
+    return [
+        Tried(
+            exercise,
+            family.name,
+            family.about,
+            number,
+            list(_failures(names | {exercise: form}, graded)),
+        )
+        for exercise, graded in cells.items()
+        for family in families(exercise)
+        for number, form in enumerate(family.forms, 1)
+    ]
 
 
 def _ready(entry: course.Lesson) -> tuple[dict[str, Any], dict[str, list[NotebookNode]]]:

@@ -128,6 +128,167 @@ def finite(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float64)
 
 
+# --- 04 scaling -------------------------------------------------------------------------------
+
+
+def peakedness(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest weight and the entropy in nats of every row; weights (…, S) → (…), (…).
+
+    Shannon (1948); a weight of 0 adds nothing.
+    """
+    largest, entropy = np.zeros(weights.shape[:-1]), np.zeros(weights.shape[:-1])
+    for index in np.ndindex(*weights.shape[:-1]):
+        row = [float(weight) for weight in weights[index]]
+        largest[index] = max(row)
+        entropy[index] = math.fsum(-weight * math.log(weight) for weight in row if weight > 0)
+    return largest, entropy
+
+
+def softmax_backward(weights: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """The gradient with respect to the scores, by the Jacobian of each row written out.
+
+    dw_j / ds_i = w_j (1 − w_j) where i = j, else −w_i w_j; weights and grad (…, S) → (…, S).
+    """
+    result = np.zeros(weights.shape)
+    size = weights.shape[-1]
+    for index in np.ndindex(*weights.shape[:-1]):
+        row = [float(weight) for weight in weights[index]]
+        for i in range(size):
+            slopes = [row[j] * ((i == j) - row[i]) for j in range(size)]
+            result[(*index, i)] = dot(slopes, grad[index])
+    return result
+
+
+# --- 05 multi-head ----------------------------------------------------------------------------
+
+
+def split_heads(x: np.ndarray, n_heads: int) -> np.ndarray:
+    """Head h is columns h·d … (h+1)·d−1; (B, S, d_model) → (B, H, S, d)."""
+    items, length, width = x.shape
+    d = width // n_heads
+    heads = np.zeros((items, n_heads, length, d))
+    for item, head, position, column in np.ndindex(*heads.shape):
+        heads[item, head, position, column] = x[item, position, head * d + column]
+    return heads
+
+
+def merge_heads(x: np.ndarray) -> np.ndarray:
+    """Each position's heads one beside the other; (B, H, S, d) → (B, S, H·d)."""
+    items, n_heads, length, d = x.shape
+    merged = np.zeros((items, length, n_heads * d))
+    for item, head, position, column in np.ndindex(*x.shape):
+        merged[item, position, head * d + column] = x[item, head, position, column]
+    return merged
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The matrix product of two tables."""
+    return np.array([[dot(row, column) for column in right.T] for row in left])
+
+
+def grouped_query_attention(
+    x: np.ndarray,
+    Wq: np.ndarray,
+    Wk: np.ndarray,
+    Wv: np.ndarray,
+    Wo: np.ndarray,
+    n_heads: int,
+    n_kv_heads: int,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """Each head of each item by itself, head h with key/value head h // group (Ainslie et al.,
+    2023); `scale` None means 1/√d, as ever."""
+    d = x.shape[-1] // n_heads
+    output = np.zeros((*x.shape[:-1], Wo.shape[-1]))
+    for item, rows in enumerate(x):
+        Q, K, V = product(rows, Wq), product(rows, Wk), product(rows, Wv)
+        heads = []
+        for head in range(n_heads):
+            shared = head // (n_heads // n_kv_heads)
+            own, its = slice(head * d, head * d + d), slice(shared * d, shared * d + d)
+            allowed = mask_of(mask, item, head)
+            heads.append(attention(Q[:, own], K[:, its], V[:, its], allowed, scale)[0])
+        output[item] = product(np.hstack(heads), Wo)
+    return output
+
+
+def mask_of(mask: np.ndarray | None, item: int, head: int) -> np.ndarray | None:
+    """What one head of one item may see: of two axes everything, of three one mask an item, of
+    four one for each head."""
+    if mask is None or mask.ndim == 2:
+        return mask
+    return np.asarray(mask[item] if mask.ndim == 3 else mask[item, head])
+
+
+def multi_head_attention(
+    x: np.ndarray,
+    Wq: np.ndarray,
+    Wk: np.ndarray,
+    Wv: np.ndarray,
+    Wo: np.ndarray,
+    n_heads: int,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """Every head with keys and values of its own (Vaswani et al., 2017)."""
+    return grouped_query_attention(x, Wq, Wk, Wv, Wo, n_heads, n_heads, mask, scale)
+
+
+# --- 06 cost ----------------------------------------------------------------------------------
+
+
+def product_flops(rows: int, inner: int, columns: int) -> int:
+    """Multiplications and additions of one matrix product: each entry of the result is a sum
+    that starts at 0, and takes `inner` of both."""
+    return rows * columns * (inner + inner)
+
+
+def attention_counts(
+    seq_len: int, d_model: int, n_heads: int, bytes_per_element: int = 4
+) -> dict[str, int]:
+    """The work of one attention layer, matrix product by matrix product, and its table of scores.
+
+    Every pair is counted, as without a mask.
+    """
+    d_head = d_model // n_heads
+    heads = range(n_heads)
+    counts = {
+        "qk_flops": sum(product_flops(seq_len, d_head, seq_len) for _ in heads),
+        "pv_flops": sum(product_flops(seq_len, seq_len, d_head) for _ in heads),
+        "projection_flops": sum(product_flops(seq_len, d_model, d_model) for _ in "QKVO"),
+    }
+    counts["total_flops"] = sum(counts.values())
+    counts["scores_bytes"] = sum(seq_len * seq_len * bytes_per_element for _ in heads)
+    return counts
+
+
+def crossover_length(d_model: int) -> int:
+    """The first length at which the products of pairs cost as much as the projections."""
+    length = 1
+    while product_flops(length, d_model, length) < 2 * product_flops(length, d_model, d_model):
+        length += 1
+    return length
+
+
+def kv_cache_bytes(
+    seq_len: int, n_layers: int, n_kv_heads: int, d_head: int, bytes_per_element: int = 2
+) -> int:
+    """Keys and values of every layer, head by head."""
+    tables = [seq_len * d_head for _ in range(n_layers) for _ in range(n_kv_heads) for _ in "KV"]
+    return sum(tables) * bytes_per_element
+
+
+def sliding_window_mask(q_len: int, window: int) -> np.ndarray:
+    """True where key j is the query i or one of the `window` − 1 positions before it."""
+    mask = np.zeros((q_len, q_len), dtype=bool)
+    for query in range(q_len):
+        for steps_back in range(window):
+            if steps_back <= query:
+                mask[query, query - steps_back] = True
+    return mask
+
+
 # --- 09 a tiny language model -----------------------------------------------------------------
 
 Gradients = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -3,7 +3,8 @@
 Results go to stdout, progress and notes to stderr, so that output can be piped. Imports nothing
 of ours."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from rich.console import Console
@@ -20,9 +21,21 @@ for console in (out, err):
         console.width = PIPED_WIDTH
 
 
+@contextmanager
+def counted(total: int, text: str) -> Iterator[Callable[[], None]]:
+    """A bar on stderr that the function it gives moves on by one, from any thread."""
+    with _bar(text) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
+
+
 def progress(items: Sequence[Item] | Iterable[Item], text: str) -> Iterator[Item]:
     """Yield the items while a bar on stderr counts them; without a terminal, nothing is drawn."""
     waiting = list(items)
-    columns = (TextColumn(text), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with _bar(text) as bar:
         yield from bar.track(waiting, total=len(waiting))
+
+
+def _bar(text: str) -> Progress:
+    columns = (TextColumn(text), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

@@ -97,17 +97,24 @@ FLOAT16 = Tolerance(2e-3, 1e-6, scaled=False)
 def asking(exercise: str) -> "Callable[..., Answer]":
     """The `ask` of one exercise: `ask(function, *args, **kwargs)` calls and returns an Answer.
 
-    `may_raise` names an exception that is for the check to judge; any other one fails at once."""
+    `may_raise` names an exception that is for the check to judge; any other one fails at once.
+    With `memory` the answer knows its `peak`; such a call is large and slow, so that no diagnosis
+    asks it again."""
 
     def ask(
-        function: Any, *args: Any, note: str = "", may_raise: str | None = None, **kwargs: Any
+        function: Any,
+        *args: Any,
+        note: str = "",
+        may_raise: str | None = None,
+        memory: bool = False,
+        **kwargs: Any,
     ) -> Answer:
         if not is_callable(function):
             _refuse_absent(exercise, function)
         for asked in _recorders:
-            asked.append(Probe(args, kwargs))
+            asked += [] if memory else [Probe(args, kwargs)]
         call = call_text(exercise, args, kwargs, note)
-        answer = Answer(exercise, call, observe(function, *args, **kwargs))
+        answer = Answer(exercise, call, observe(function, *args, memory=memory, **kwargs))
         if answer.raised is None or answer.raised != may_raise:
             answer.refuse_error()
         return answer
@@ -141,6 +148,11 @@ class Answer:
     def raised(self) -> str | None:
         """The name of the exception that the call raised, if it raised one."""
         return self.seen.error.kind if self.seen.error else None
+
+    @property
+    def peak(self) -> int:
+        """The most memory that the call used at once, in bytes, if that was asked for."""
+        return self.seen.peak or 0
 
     def refuse_error(self) -> None:
         """Fail when the call raised: as not written yet for a stub, else with the exception."""
@@ -355,9 +367,17 @@ def source_of(value: Any) -> str:
         return _array_source(value)
     if isinstance(value, list):
         return "[" + ", ".join(source_of(item) for item in value) + "]"
+    if isinstance(value, np.random.Generator):
+        return _generator_source(value)
     if isinstance(value, float) and not np.isfinite(value):
         return {"inf": "math.inf", "-inf": "-math.inf"}.get(str(value), "math.nan")
     return repr(value)
+
+
+def _generator_source(generator: np.random.Generator) -> str:
+    """How a check made it, while nothing has been drawn from it yet."""
+    sequence: Any = generator.bit_generator.seed_seq
+    return f"np.random.default_rng({sequence.entropy})"
 
 
 def _array_source(array: np.ndarray) -> str:

@@ -391,7 +391,7 @@ def _pair(seen: Answer) -> tuple[Answer, Answer]:
 def _floats(part: Answer, name: str, length: int, why: str) -> Array:
     """Demand a list of `length` floats, and return it as an array."""
     value = part.value
-    told = f"The {name} must be a list of {length} floats, {why}."
+    told = f"The {name} must be a list of {length} float{'s' if length > 1 else ''}, {why}."
     part.demand(isinstance(value, list), f"the {name}: {kind_of(value)}", told)
     part.demand(len(value) == length, f"the {name}: length {len(value)}", told)
     part.demand(all(map(is_real, value)), f"the {name}: not all floats", told)

@@ -601,18 +601,20 @@ def form_of_tokens(generate: Any) -> None:
 
 @graded("generate", about="greedy", also=(EVEN,))
 def greedy(generate: Any) -> None:
-    """Temperature 0 takes the largest logit, every time."""
-    for name, shift in (("greedy", 0.0), ("greedy low", -60.0)):
+    """Temperature 0 takes the largest logit after the last token, every time."""
+    for name, shift, length in (("greedy", 0.0, 1), ("greedy low", -60.0, 1), ("rows", 0.0, 3)):
         logits = _apart(name, 5) + shift
-        for round_ in range(3):
-            start = int(generator(name).integers(5))
-            step, rng = bigram(logits), _fresh(f"{name}{round_}")
-            seen = ask_generate(generate, step, [start], 6, rng, temperature=0)
-            expected = [int(logits[start].argmax())]
+        prompt = generator(f"{name} prompt").permutation(5)[:length].tolist()
+        if length > 1:
+            logits[prompt[1]] += 9.0  # the largest logit of all is another token's
+        for number in range(3):
+            step, rng = bigram(logits), _fresh(f"{name}{number}")
+            seen = ask_generate(generate, step, prompt, 6, rng, temperature=0)
+            expected = [int(logits[prompt[-1]].argmax())]
             while len(expected) < 6:
                 expected.append(int(logits[expected[-1]].argmax()))
             why = "With temperature 0 the token with the largest logit is taken, and no other."
-            tokens = _tokens(seen, [start], 6)
+            tokens = _tokens(seen, prompt, 6)
             fine = len(tokens) > 0 and tokens[:6] == expected[: len(tokens)]
             seen.demand(fine, "not the largest logit", why, expected)
     passed("generate takes the largest logit when the temperature is 0", seen)

@@ -23,6 +23,7 @@ from grader.checks.ask import (
 from grader.checks.diagnose import graded
 from grader.checks.leaks import Example
 from grader.checks.shrink import on_smallest
+from grader.checks.tables import long_axes, must_be_boolean, must_be_mask
 from grader.misconceptions import leaks as _named_leaks  # noqa: F401  (registers them)
 from grader.misconceptions import masks as _named  # noqa: F401
 from grader.seeds import generator
@@ -57,7 +58,7 @@ def causal_square(causal_mask: Any) -> None:
     )
     for length in (3, 1, 2, 5, _any_length("causal_square")):
         seen = ask_causal(causal_mask, length)
-        _must_be_mask(seen, oracle.causal_mask(length), why)
+        must_be_mask(seen, oracle.causal_mask(length), why)
     passed("causal_mask lets each position see itself and those before it", seen)
 
 
@@ -71,9 +72,9 @@ def causal_cache(causal_mask: Any) -> None:
             f"query 0 is position {keys - queries}, and sees all up to that."
         )
         seen = ask_causal(causal_mask, queries, keys)
-        _must_be_mask(seen, oracle.causal_mask(queries, keys), why)
+        must_be_mask(seen, oracle.causal_mask(queries, keys), why)
     seen = ask_causal(causal_mask, 2, k_len=4)
-    _must_be_mask(seen, oracle.causal_mask(2, 4), "k_len may be given by its name.")
+    must_be_mask(seen, oracle.causal_mask(2, 4), "k_len may be given by its name.")
     passed("causal_mask knows that with more keys the queries are the last positions", seen)
 
 
@@ -82,7 +83,7 @@ def causal_boolean(causal_mask: Any) -> None:
     """A boolean array of shape (q_len, k_len)."""
     for lengths in [(2,), (2, 3), (_any_length("causal_boolean"),)]:
         seen = ask_causal(causal_mask, *lengths)
-        _must_be_boolean(seen, (lengths[0], lengths[-1]))
+        must_be_boolean(seen, (lengths[0], lengths[-1]))
     passed("causal_mask returns a boolean array of shape (q_len, k_len)", seen)
 
 
@@ -118,7 +119,7 @@ def padding_form(padding_mask: Any) -> None:
     """A boolean array of shape (B, 1, k_len); the lengths stay as they are."""
     for lengths in ([1, 2], generator("padding_form").integers(1, 4, 4), [3]):
         seen = ask_padding(padding_mask, lengths, 3)
-        _must_be_boolean(
+        must_be_boolean(
             seen,
             (len(lengths), 1, 3),
             "The axis of length 1 lets one row serve every query of its sequence.",
@@ -130,7 +131,7 @@ def padding_form(padding_mask: Any) -> None:
 def _must_pad(padding_mask: Any, lengths: Any, k_len: int, why: str, **side: str) -> Answer:
     seen = ask_padding(padding_mask, lengths, k_len, **side)
     expected = oracle.padding_mask(list(lengths), k_len, **side)
-    _must_be_mask(seen, expected, why)
+    must_be_mask(seen, expected, why)
     return seen
 
 
@@ -149,7 +150,7 @@ def document_values(document_mask: Any) -> None:
     ids = generator("document_values").integers(-3, 4, 6)
     why = "A pair is True when query and key have the same id, and only then."
     seen = on_smallest(lambda x: _must_pair(document_mask, x.astype(np.int64), why), ids)
-    _must_be_boolean(seen, (6, 6))
+    must_be_boolean(seen, (6, 6))
     passed("document_mask joins positions of the same id, and no others", seen)
 
 
@@ -167,55 +168,13 @@ def document_batch(document_mask: Any) -> None:
 
 def _must_pair(document_mask: Any, ids: np.ndarray, why: str) -> Answer:
     seen = ask_document(document_mask, ids)
-    _must_be_mask(seen, oracle.document_mask(ids), why)
+    must_be_mask(seen, oracle.document_mask(ids), why)
     return seen
-
-
-# --- masks, shared ----------------------------------------------------------------------------
-
-
-def _must_be_mask(seen: Answer, expected: np.ndarray, why: str) -> None:
-    """The right pairs are True, whatever the dtype and axes of length 1."""
-    value = seen.value
-    if not isinstance(value, np.ndarray):
-        seen.fail(f"returns {kind_of(value)}", f"It must return an array of {expected.shape}.")
-    pairs = _in_shape(value, expected.shape)
-    if pairs is None:
-        seen.fail(
-            "wrong shape",
-            f"The result has shape {value.shape}; it must have shape {expected.shape}.",
-        )
-    seen.demand(bool((pairs == expected).all()), "wrong pairs", why, expected)
-
-
-def _in_shape(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The truth of `value` in this shape, if they differ in axes of length 1 at most.
-
-    A padding mask that was repeated for each query is taken back to one row.
-    """
-    truth = value.astype(bool)
-    if len(shape) == 3 and shape[1] == 1 and truth.shape == (shape[0], shape[2], shape[2]):
-        return np.asarray(truth.any(axis=1, keepdims=True))
-    return truth.reshape(shape) if _long(truth.shape) == _long(shape) else None
 
 
 def _any_length(name: str) -> int:
     """A number of positions that nobody expects."""
     return int(generator(name).integers(6, 12))
-
-
-def _must_be_boolean(seen: Answer, shape: tuple[int, ...], why: str = "") -> None:
-    value = seen.value
-    if not isinstance(value, np.ndarray):
-        seen.fail(f"returns {kind_of(value)}", f"It must return an array of shape {shape}.")
-    if value.shape != shape:
-        told = f"The result has shape {value.shape}; it must have shape {shape}. {why}"
-        seen.fail("wrong shape", told)
-    why = (
-        "A mask holds True and False. A number would have to be explained: "
-        "does 0 hide a key, or is it what is added to its score?"
-    )
-    seen.demand(value.dtype == bool, f"{value.dtype}, not boolean", why)
 
 
 # --- scaled_dot_product_attention -------------------------------------------------------------
@@ -397,15 +356,10 @@ def _part(seen: Answer, index: int, shape: tuple[int, ...]) -> Answer:
     names = "output, _" if index == 0 else "_, weights"
     value = pair[index]
     if isinstance(value, np.ndarray) and value.ndim < len(shape):
-        value = value.reshape(shape) if _long(value.shape) == _long(shape) else value
+        value = value.reshape(shape) if long_axes(value.shape) == long_axes(shape) else value
     part = replace(seen, call=f"{names} = {seen.call}", seen=replace(seen.seen, value=value))
     part.must_be_array(shape)
     return part
-
-
-def _long(shape: tuple[int, ...]) -> list[int]:
-    """The lengths that are more than 1."""
-    return [length for length in shape if length > 1]
 
 
 def _must_weigh(attention: Any, Q: np.ndarray, K: np.ndarray, V: np.ndarray, why: str) -> Answer:
@@ -715,7 +669,7 @@ def _evidence(asked: Example, x: np.ndarray, position: int) -> str:
     size = max((1.0, 100.0), key=moved)
     return (
         f"Adding {size:g} to all inputs after {position} moves output {position} "
-        f"by {moved(size):.2g}."
+        f"by {moved(size):.3g}."
     )
 
 

@@ -11,6 +11,14 @@ from grader.figures.attention import (
     shuffled,
     soft_lookup,
 )
+from grader.figures.cost import (
+    blocks,
+    growth,
+    one_match,
+    shares_of_work,
+    tables_to_scale,
+    ways,
+)
 from grader.figures.language_model import (
     language_model,
     looks,
@@ -23,6 +31,22 @@ from grader.figures.masks import (
     future_share,
     masks,
     weights_under,
+)
+from grader.figures.multi_head import (
+    cache_sizes,
+    head_groups,
+    head_maps,
+    many_heads,
+    numbered,
+)
+from grader.figures.online import fast_memory, peak_memory, running, tiles
+from grader.figures.scaling import (
+    entropy_by_width,
+    gradient_by_width,
+    same_scores_wider,
+    spread_by_width,
+    training,
+    wrong_scales,
 )
 from grader.figures.softmax import (
     both_axes,

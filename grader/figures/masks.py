@@ -33,7 +33,7 @@ def future_share(weights: np.ndarray, guess: float | None) -> None:
         weight_bars(axes, list(weights), "weights of query 0 without a mask")
         for bar in axes.patches[1:]:
             bar.set(facecolor="white", edgecolor=ORANGE, hatch="///")
-        axes.set_xlabel("key position (hatched: later than the query)")
+        axes.set(xlabel="key position (hatched: later than the query)", ylabel="weight")
     print(f"your guess: {'(none)' if guess is None else guess}")
     print(f"measured:   {weights[1:].sum():.2f} of its weight falls on later tokens")
 
@@ -45,6 +45,7 @@ def dominant_key(weights: Mapping[str, np.ndarray], hidden: int) -> None:
             weight_bars(each, list(row), title)
             each.set_xlabel("key position")
             each.patches[hidden].set(facecolor="white", edgecolor=ORANGE, hatch="///")
+        np.ravel(axes)[0].set_ylabel("weight")
 
 
 def change_by_position(changes: Mapping[str, np.ndarray], edited: int) -> None:

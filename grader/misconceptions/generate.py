@@ -414,6 +414,37 @@ def largest_absolute() -> Iterator[Form]:
 
 @misconception(
     "generate",
+    "the largest of all rows",
+    about="greedy",
+    told="At temperature 0 your code looks for the largest logit among all rows of the call. What "
+    "it finds may stand in another token's row, and its place in the whole table is no token id.",
+    question="What does `np.argmax` return for a table when it is given no axis?",
+)
+def largest_of_all_rows() -> Iterator[Form]:
+    for draw in DRAWS:
+        yield from in_kinds(
+            row=lambda logits: logits,
+            cold=lambda logits: int(np.argmax(logits)),
+            weigh=lambda logits, t: softmax(logits[-1] / t),
+            draw=draw,
+        )
+
+
+@misconception(
+    "generate",
+    "weights that do not sum to 1",
+    about="sampling temperature",
+    told="Your code draws with numbers that do not sum to 1: the logits as they are, or a softmax "
+    "that sums over the tokens of the call and not over the candidates.",
+    question="What must the weights of all candidates sum to, and along which axis do they lie?",
+)
+def not_summing_to_one() -> Iterator[Form]:
+    yield from drawn(weigh=lambda row, t: row / t)
+    yield from drawn(weigh=lambda row, t: np.ones_like(row))
+
+
+@misconception(
+    "generate",
     "always the largest",
     about="sampling temperature",
     told="Your code takes the most probable token, whatever the temperature. It never draws, so it "
@@ -457,9 +488,10 @@ def logits_as_weights() -> Iterator[Form]:
         up = np.maximum(row / t, 0)
         return up / up.sum()
 
-    weighs: list[Weigh] = [lambda row, t: row / t / (row / t).sum(), absolute, from_zero, clipped]
-    for weigh in (*weighs, lambda row, t: row / t):
+    weighs: list[Weigh] = [lambda row, t: row / t / (row / t).sum(), absolute, from_zero]
+    for weigh in weighs:
         yield from drawn(weigh=weigh)
+    yield from plain_and_numpy(weigh=clipped)
 
 
 @misconception(

@@ -185,6 +185,30 @@ def output_in_dv() -> Iterator[Form]:
 
 @misconception(
     "attention_backward",
+    "weights that do not sum to 1",
+    about="values softmax mask range",
+    told="Your code makes its weights anew, and not as the forward pass does: those of a query do "
+    "not sum to 1. They are not divided, or divided along the wrong axis.",
+    question="What do your weights of one query sum to?",
+)
+def other_weights() -> Iterator[Form]:
+    def undivided(scores: Array, mask: Any) -> Array:
+        highest = scores.max(axis=-1, keepdims=True)
+        return np.exp(scores - np.where(np.isneginf(highest), 0.0, highest))
+
+    def along_queries(scores: Array, mask: Any) -> Array:
+        return transposed(softmax(transposed(scores)))
+
+    def all_together(scores: Array, mask: Any) -> Array:
+        exponentials = undivided(scores, mask)
+        return exponentials / exponentials.sum()
+
+    for weigh in (undivided, along_queries, all_together):
+        yield back(weigh=weigh)
+
+
+@misconception(
+    "attention_backward",
     "dV multiplied by the scale",
     about="values scale given",
     told="Your code multiplies dV by the scale. The values come after the scores and never meet "

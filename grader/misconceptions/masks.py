@@ -992,10 +992,10 @@ def not_scaled() -> Iterator[Form]:
     "scaled twice",
     about="scale",
     told=(
-        "Your code scales the queries and then the scores again, so they are divided by d_k "
-        "instead of √d_k."
+        "Your scores are divided by d_k instead of √d_k. Either the root is missing, or your code "
+        "scales twice, the queries and then the scores."
     ),
-    question="How often does your code multiply by the scale?",
+    question="Which steps of your code divide by something that is made from d_k?",
     source="AI-Hypercomputer/maxtext#1349",
 )
 def scaled_twice() -> Iterator[Form]:
@@ -1219,7 +1219,7 @@ def axes_from_front() -> Iterator[Form]:
 @misconception(
     "scaled_dot_product_attention",
     "np.dot for batches",
-    about="formula",
+    about="formula output",
     told=(
         "`np.dot` pairs every matrix of one array with every matrix of the other. For a batch that "
         "gives far too many tables; `@` pairs the first with the first, and so on."
@@ -1734,8 +1734,9 @@ def no_maximum() -> Iterator[Form]:
     "NaN for a query without a key",
     about="empty",
     told=(
-        "A query that may see nothing gets NaN from your code: its scores are all −∞, and so is "
-        "their maximum. The NaN spreads to all that is computed from it."
+        "A query that may see nothing gets NaN from your code. Either its scores are all −∞, and "
+        "so is their maximum, or its weights are all 0, and so is their sum. The NaN spreads to "
+        "all that is computed from it."
     ),
     question="Which step gives the first NaN, and does the softmax of lesson 1 have it?",
     source="pytorch/pytorch#41508; pytorch/pytorch#103749; patrick-kidger/equinox#274",

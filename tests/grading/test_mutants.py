@@ -12,21 +12,20 @@ from grader.checks import softmax as checks
 from grader.checks.ask import CheckFailed
 from grader.checks.shrink import on_smallest
 from grader.cli import app
-from grader.misconceptions import Family, families
-from grader.result import CellResult
+from grader.misconceptions import families
 
 ROOT = Path(__file__).resolve().parents[2]
 BANK = ROOT / "tests" / "bank"
 
 
 @pytest.fixture(scope="module")
-def forms() -> list[tuple[Family, int, list[CellResult]]]:
-    return list(mutants.forms())
+def forms() -> list[mutants.Tried]:
+    return mutants.forms()
 
 
 @pytest.fixture(scope="module")
-def built_in(forms: list[tuple[Family, int, list[CellResult]]]) -> mutants.Report:
-    return mutants.Report([mutants._wrong(*form) for form in forms])
+def built_in(forms: list[mutants.Tried]) -> mutants.Report:
+    return mutants.Report([tried.as_wrong() for tried in forms])
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +48,16 @@ def test_every_form_gets_the_name_of_its_family(built_in: mutants.Report) -> Non
 
 
 def test_another_name_is_only_given_for_another_mechanism(
-    forms: list[tuple[Family, int, list[CellResult]]],
+    forms: list[mutants.Tried],
 ) -> None:
     """Code may hold a second mistake, but two names about one mechanism cannot both be right."""
-    about = {(f.exercise, f.name): f.about for f, _, _ in forms}
+    about = {(tried.exercise, tried.family): tried.about for tried in forms}
     wrongly = [
-        (family.name, cell.misconception)
-        for family, _, failed in forms
-        for cell in failed
-        if cell.misconception not in (None, family.name)
-        and about[family.exercise, str(cell.misconception)] & family.about
+        (tried.family, cell.misconception)
+        for tried in forms
+        for cell in tried.failed
+        if cell.misconception not in (None, tried.family)
+        and about[tried.exercise, cell.misconception] & about[tried.exercise, tried.family]
     ]
     assert wrongly == []
 

@@ -218,6 +218,11 @@ def test_a_pasted_list_is_the_list_that_was_asked():
     assert math.isnan(pasted([math.nan])[0])
 
 
+def test_a_pasted_generator_draws_what_the_check_drew():
+    made = np.random.default_rng(20)
+    assert pasted(made).normal(size=3).tolist() == made.normal(size=3).tolist()
+
+
 def test_a_pasted_call_gives_what_the_check_saw():
     text = call_text("softmax", (TABLE.astype(np.float32),), {"axis": 0}, "in Fortran order")
     called = eval(text, {"np": np, "softmax": lambda scores, axis: (scores, axis)})
@@ -290,3 +295,15 @@ def test_must_equal_names_the_expected_value():
 def test_messages_keep_to_the_width_of_a_page():
     text = failure(lambda x: None, 1)
     assert max(map(len, text.splitlines())) <= asked.WIDTH
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def test_a_call_that_is_measured_knows_its_peak_and_is_no_probe():
+    with asked.recording() as probes:
+        plain = ask(np.zeros, 1_000_000)
+        measured = ask(np.zeros, 1_000_000, memory=True)
+    assert plain.peak == 0
+    assert 8_000_000 <= measured.peak < 40_000_000
+    assert len(probes) == 1
