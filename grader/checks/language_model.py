@@ -76,12 +76,13 @@ def form(attention_backward: Any) -> None:
 def values(attention_backward: Any) -> None:
     """dV where all weights of a query are alike, and where each query picks one key."""
     grad = _numbers("values", (3, 4))
-    seen = ask(attention_backward, np.zeros((3, 2)), np.zeros((3, 2)), np.ones((3, 4)), grad)
+    V = _numbers("values' V", (3, 4))
+    seen = ask(attention_backward, np.zeros((3, 2)), np.zeros((3, 2)), V, grad)
     expected = np.tile(grad.sum(axis=0) / 3, (3, 1))
     why = "Three keys have weight 1/3 each for every query: each value takes a third of each row."
     _must_be(_part(seen, "dV", (3, 4)), expected, "wrong dV", why)
     order = [1, 2, 0]
-    seen = ask(attention_backward, 100.0 * CORNERS[order], CORNERS, np.ones((3, 4)), grad)
+    seen = ask(attention_backward, 100.0 * CORNERS[order], CORNERS, V, grad)
     expected = grad[[2, 0, 1]]
     why = (
         "Query 0 has all its weight on key 1, query 1 on key 2, query 2 on key 0. A value moves "
@@ -393,24 +394,25 @@ def _must_scale(
     given = {} if factor is None else {"scale": factor}
     scaled = 1 / math.sqrt(sizes[2]) if factor is None else factor
     _must_weigh(attention_backward, sizes, scaled, given)
-    call = _level("scale", sizes)
-    for name, place in (("dQ", 0), ("dK", 1)):
-        Q, K, V, _ = call
+    S_q, S_k, d_k, _ = sizes
+    thin = _level("scale", (S_q, S_k, 1, 1))
+    for place, name in enumerate(NAMES[:2]):
+        Q, K, V, grad = thin
         if name == "dK":  # the keys are 0 instead of the queries, which leaves dK all there is
             Q, K = _numbers("scale Q", Q.shape), np.zeros(K.shape)
-        parts = (Q, K, V, V)  # grad_out = V: the gradient of the scores is a symmetric table
-        seen = ask(attention_backward, *parts, **given)
-        part = _part(seen, name, parts[place].shape)
-        value = _array(part)
-        part.must_be_finite(value, "A gradient is an ordinary number.")
-        unscaled = oracle.attention_backward(*parts, scale=1.0)[place]
-        length = _factor(value, unscaled)
+        wide = (np.repeat(Q, d_k, axis=1), np.repeat(K, d_k, axis=1))
+        own = _array(_part(ask(attention_backward, Q, K, V, grad), name, thin[place].shape))
+        seen = ask(attention_backward, *wide, V, grad, **given)
+        part = _part(seen, name, wide[place].shape)
         told = (
-            f"All scores are 0 here, so that all weights are 1/{sizes[1]} whatever the scale is. A "
-            f"score moves {scaled:.4g} times as fast as its dot product, so {name} must be "
-            f"{scaled:.4g} times what it is without a scale; yours is {length:.4g} times that."
+            f"All scores are 0 here, so that all weights are 1/{S_k} whatever the scale is. For "
+            f"width 1, where no scale is needed, your {name} is {_list(own[:, 0], 3)}. Each column "
+            f"must be {scaled:.4g} times that, since a score moves {scaled:.4g} times as fast as "
+            "its dot product."
         )
-        part.demand(_close(np.array([length]), scaled), f"wrong scale of {name}", told)
+        part.must_be_finite(_array(part), told)
+        expected = scaled * np.repeat(own, d_k, axis=1)
+        part.must_equal(_array(part), expected, f"wrong scale of {name}", told)
 
 
 def _must_weigh(
@@ -426,7 +428,7 @@ def _must_weigh(
     S_q, S_k, d_k, d_v = sizes
     Q, K = np.ones((S_q, d_k)), np.zeros((S_k, d_k))
     K[1] = 1.0
-    seen = ask(attention_backward, Q, K, np.ones((S_k, d_v)), np.ones((S_q, d_v)), **given)
+    seen = ask(attention_backward, Q, K, _numbers("V", (S_k, d_v)), np.ones((S_q, d_v)), **given)
     part = _part(seen, "dV", (S_k, d_v))
     taken = _array(part)
     told = (
@@ -532,8 +534,9 @@ def _on_smallest_call(
 
 # --- generate -----------------------------------------------------------------------------------
 
-# Here the largest logit and what a fixed seed draws first are two tokens.
+# Here the largest logit and what a fixed seed draws first are two tokens; there it is not token 0.
 EVEN = (Bigram(np.tile([0.1, 0.0, 0.0, 0.0], (4, 1))), [0], 4, np.random.default_rng(0))
+SECOND = (Bigram(np.tile([0.0, 0.1, 0.0, 0.0], (4, 1))), [0], 4, np.random.default_rng(0))
 
 
 @graded("generate", about="calls")
@@ -620,7 +623,7 @@ def greedy(generate: Any) -> None:
     passed("generate takes the largest logit when the temperature is 0", seen)
 
 
-@graded("generate", about="sampling", also=(EVEN,))
+@graded("generate", about="sampling", also=(EVEN, SECOND))
 def sampling(generate: Any) -> None:
     """At temperature 1 tokens come as often as the softmax of the logits says."""
     order = generator("sampling").permutation(3)
@@ -630,7 +633,7 @@ def sampling(generate: Any) -> None:
     passed("generate draws tokens as often as their weights say", seen)
 
 
-@graded("generate", about="temperature", also=(EVEN,))
+@graded("generate", about="temperature", also=(EVEN, SECOND))
 def temperature(generate: Any) -> None:
     """A high temperature evens the shares out, a low one sharpens them."""
     order = generator("temperature").permutation(3)
@@ -760,5 +763,5 @@ def _must_come_in_shares(
     return seen
 
 
-def _list(numbers: Array) -> str:
-    return ", ".join(f"{number:.0f}" for number in numbers)
+def _list(numbers: Array, digits: int = 0) -> str:
+    return ", ".join(f"{number:.{digits}f}" for number in numbers)
