@@ -117,6 +117,15 @@ def test_the_twin_finds_a_model_that_never_looks_back(lesson: Names) -> None:
     assert lesson["first_blind"](fn, x) == 1
 
 
+def test_a_fixed_set_of_texts_is_learned_by_heart(lesson: Names) -> None:
+    texts = lesson["brackets"](np.random.default_rng(11), 512, lesson["S"] + 1)
+    causal, tokens = run_mask("C", lesson["S"]), held_out(lesson)
+    p, losses = lesson["train"](causal, lambda rng: texts[rng.integers(512, size=32)], 6)
+    logits = lesson["forward"](p, tokens[:, :-1], causal)[0]
+    assert np.mean(losses[-100:]) < lesson["entropy"] - 0.1
+    assert lesson["loss_of"](logits, tokens[:, 1:])[0] > lesson["entropy"] + 0.3
+
+
 # --- the language and the gradients ---------------------------------------------------------------
 
 
