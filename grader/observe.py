@@ -32,7 +32,7 @@ CALLBACK_BUDGET = 10_000
 # (number of the lent function, its encoded arguments) → its encoded result
 CallBack = Callable[[int, bytes], bytes]
 # What of the student's is meant: ("name", "softmax"), ("object", 3), ("method", 3, "append"),
-# ("attribute", 3, "keys") or ("length", 3).
+# ("attribute", 3, "keys"), ("length", 3), or ("keep", 3): a place beside object 3.
 Target = tuple[str | int, ...]
 
 
@@ -118,6 +118,14 @@ class Handle:
         """What `len` says of the object."""
         return observe(Subject(self._place, ("length", self._ref.number)))
 
+    def keep(self, array: np.ndarray) -> Observed:
+        """A copy of `array` that lies beside the object, as a Handle.
+
+        Passed to a call it is that array itself and no further copy, so that what its method
+        `fill` writes to it later is seen by whoever kept it.
+        """
+        return observe(Subject(self._place, ("keep", self._ref.number)), array)
+
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise NotData(f"an object of type {self.type_name} is not data")
 
@@ -199,6 +207,17 @@ class _Lent:
 # --- the student's side -----------------------------------------------------------------------
 
 
+class Kept:
+    """An array that stays on the student's side between calls."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def fill(self, value: float) -> None:
+        """Overwrite every number of it."""
+        self.array.fill(value)
+
+
 class Stage:
     """The student's side: names and objects, and the one way in which they are called.
 
@@ -262,7 +281,8 @@ class Stage:
 
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":
-                return self._object(ref.number)
+                held = self._object(ref.number)
+                return held.array if type(held) is Kept else held
             return loan.function(ref.number)
 
         return list(replace_refs(decoded, resolve))
@@ -279,6 +299,8 @@ class Stage:
                 return lambda: getattr(self._object(number), name)
             case ("length", int(number)):
                 return lambda: len(self._object(number))
+            case ("keep", int()):
+                return Kept
         raise WireError(f"{target!r} means nothing")
 
     def _object(self, number: int) -> Any:

@@ -289,6 +289,53 @@ def sliding_window_mask(q_len: int, window: int) -> np.ndarray:
     return mask
 
 
+# --- 08 KV cache ------------------------------------------------------------------------------
+
+
+class KVCache:
+    """Keys and values of the tokens so far, as a list for each token."""
+
+    def __init__(self) -> None:
+        self._keys: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
+
+    def append(self, k: np.ndarray, v: np.ndarray) -> None:
+        """Remember new tokens: k (…, n, d_k), v (…, n, d_v)."""
+        for position in range(k.shape[-2]):
+            self._keys.append(k[..., position, :].copy())
+            self._values.append(v[..., position, :].copy())
+
+    @property
+    def keys(self) -> np.ndarray:
+        """The keys of all tokens, (…, S, d_k)."""
+        return np.stack(self._keys, axis=-2)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values of all tokens, (…, S, d_v)."""
+        return np.stack(self._values, axis=-2)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def decode_step(q: np.ndarray, k: np.ndarray, v: np.ndarray, cache: KVCache) -> np.ndarray:
+    """The outputs of new tokens, each of which sees all up to itself (Shazeer, 2019)."""
+    cache.append(k, v)
+    mask = causal_mask(q.shape[-2], len(cache))
+    return attention(q, cache.keys, cache.values, mask)[0]
+
+
+def position_ids(lengths: Sequence[int], k_len: int, side: str = "right") -> np.ndarray:
+    """0, 1, 2 … over the real tokens of each sequence, 0 on padding; (B, k_len)."""
+    ids = np.zeros((len(lengths), k_len), dtype=np.int64)
+    for item, length in enumerate(int(n) for n in lengths):
+        first = 0 if side == "right" else k_len - length
+        for position in range(length):
+            ids[item, first + position] = position
+    return ids
+
+
 # --- 09 a tiny language model -----------------------------------------------------------------
 
 Gradients = tuple[np.ndarray, np.ndarray, np.ndarray]

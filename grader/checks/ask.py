@@ -52,10 +52,11 @@ class TooSlow(CheckFailed):
 
 @dataclass(frozen=True)
 class Probe:
-    """What a check asks: the arguments of one call."""
+    """What a check asks: the arguments of one call, and what puts it to the student's code."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    put: Callable[..., Observed] = observe
 
 
 _recorders: list[list[Probe]] = []
@@ -71,6 +72,12 @@ def recording() -> Iterator[list[Probe]]:
             yield asked
     finally:
         _recorders.remove(asked)
+
+
+def record(probe: Probe) -> None:
+    """Tell whoever is recording that this is asked now."""
+    for asked in _recorders:
+        asked.append(probe)
 
 
 @dataclass(frozen=True)
@@ -109,10 +116,9 @@ def asking(exercise: str) -> "Callable[..., Answer]":
         memory: bool = False,
         **kwargs: Any,
     ) -> Answer:
-        if not is_callable(function):
-            _refuse_absent(exercise, function)
-        for asked in _recorders:
-            asked += [] if memory else [Probe(args, kwargs)]
+        refuse_absent(exercise, function)
+        if not memory:
+            record(Probe(args, kwargs))
         call = call_text(exercise, args, kwargs, note)
         answer = Answer(exercise, call, observe(function, *args, memory=memory, **kwargs))
         if answer.raised is None or answer.raised != may_raise:
@@ -122,8 +128,10 @@ def asking(exercise: str) -> "Callable[..., Answer]":
     return ask
 
 
-def _refuse_absent(exercise: str, thing: Any) -> NoReturn:
-    """Say why there is no function to ask."""
+def refuse_absent(exercise: str, thing: Any) -> None:
+    """Fail, and say why, when there is nothing to ask."""
+    if is_callable(thing):
+        return
     if isinstance(thing, Absent) and thing.reason:
         failed = CheckFailed("its cell stops", f"✗ {exercise}: its cell stops\n\n{thing.reason}")
         failed.status = thing.status

@@ -15,37 +15,38 @@ from grader import ahead, seeds
 from grader.checks.ask import FLOAT32, WIDTH, CheckFailed, Probe, Tolerance, recording
 from grader.misconceptions import Family, families, rights
 from grader.misconceptions.family import Form
-from grader.observe import TIME_LIMIT, Handle, Observed, observe
+from grader.observe import TIME_LIMIT, Handle, Observed
 
-Check = Callable[[Any], None]
+Check = Callable[..., None]
 Alike = Callable[[Observed, Observed], bool]
 ALIKE = {"float16": Tolerance(1e-3, 1e-6), "float32": FLOAT32}
 MOST_PROBES = 40
 
 
 def graded(
-    exercise: str, about: str, also: Sequence[tuple[Any, ...]] = ()
+    exercise: str, about: str, also: Sequence[tuple[Any, ...]] = (), beside: Sequence[str] = ()
 ) -> Callable[[Check], Check]:
     """Make a check of this exercise, which asks about one mechanism, name the mistake if it fails.
 
     `also` are arguments of calls that are made for the diagnosis only, where what the check asks
-    would leave two misconceptions alike.
+    would leave two misconceptions alike. `beside` names other exercises whose answers the check
+    takes as well, after its own.
     """
     extra = tuple(Probe(args, {}) for args in also)
 
     def decorate(check: Check) -> Check:
-        question = Question(exercise, about, check, extra)
+        question = Question(exercise, about, check, extra, tuple(beside))
         questions.append(question)
         ahead.work.append(lambda: answer_all(question))
 
         @functools.wraps(check)
-        def named(function: Any) -> None:
+        def named(*things: Any) -> None:
             try:
-                check(function)
+                check(*things)
             except CheckFailed as failed:
                 if failed.status != "failed":
                     raise
-                family = diagnose(question, function)
+                family = diagnose(question, *things)
                 raise (told(failed, family) if family else failed) from None
 
         return named
@@ -61,6 +62,11 @@ class Question:
     about: str
     check: Check
     extra: tuple[Probe, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    def with_rights(self, form: Form) -> tuple[Form, ...]:
+        """What the check takes, with `form` for its exercise and the rest right."""
+        return (form, *map(rights, self.beside))
 
     def __hash__(self) -> int:
         return hash((self.exercise, self.check))
@@ -78,15 +84,15 @@ def told(failed: CheckFailed, family: Family) -> CheckFailed:
     return renamed
 
 
-def diagnose(question: Question, function: Any) -> Family | None:
-    """The one family whose forms behave like `function` on everything that is asked, if any.
+def diagnose(question: Question, *things: Any) -> Family | None:
+    """The one family whose forms behave like `things` on everything that is asked, if any.
 
     Only families about the mechanism that is asked about can be named: on a few calls that ask
     for something else, a mistake may look like many others.
     """
     seen: list[Observed] = []
     for probe in probes(question, seeds.secret()):
-        seen.append(_ask(function, probe))
+        seen.append(_ask(things, probe))
         if seen[-1].error and seen[-1].error.kind == TIME_LIMIT:
             return None
     for same in (_alike, _alike_but_for_changes):
@@ -118,14 +124,14 @@ def _families_like(question: Question, seen: list[Observed], same: Alike) -> lis
 def probes(question: Question, secret: bytes) -> tuple[Probe, ...]:
     """What is asked of a right implementation, in order; `secret` tells whose numbers."""
     with recording() as asked:
-        question.check(rights(question.exercise))
+        question.check(*question.with_rights(rights(question.exercise)))
     return (*asked[:MOST_PROBES], *question.extra)
 
 
 @functools.cache
 def answer(question: Question, secret: bytes, form: Form, index: int) -> Observed:
     """What a known implementation answers to one of the probes, computed once."""
-    return _ask(form, probes(question, secret)[index])
+    return _ask(question.with_rights(form), probes(question, secret)[index])
 
 
 def answer_all(question: Question) -> Iterator[None]:
@@ -138,8 +144,8 @@ def answer_all(question: Question) -> Iterator[None]:
             yield
 
 
-def _ask(function: Any, probe: Probe) -> Observed:
-    return observe(function, *probe.args, **probe.kwargs)
+def _ask(things: tuple[Any, ...], probe: Probe) -> Observed:
+    return probe.put(*things, *probe.args, **probe.kwargs)
 
 
 # --- alike ------------------------------------------------------------------------------------

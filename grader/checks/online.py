@@ -180,12 +180,13 @@ def _masked_call(queries: int, block: int) -> tuple[np.ndarray | int, ...]:
 
 
 NOT_FITTING = (np.array([[1.0]]), _KEYS, np.eye(4, 6), 3)
+TWO_QUERIES = (np.array([[1.0], [0.5]]), *NOT_FITTING[1:])
 HIGH = (np.array([[1.0]]), _KEYS + 1000, np.eye(4), 4)
 HIDDEN_FIRST = (*FITTING, np.array([[False, False, True, True]]))
 ONE_BLOCK, MORE_ROWS, SQUARE = _masked_call(3, 4), _masked_call(5, 4), _masked_call(4, 2)
 
 
-@graded("online_attention", about="output", also=[NOT_FITTING])
+@graded("online_attention", about="output", also=[NOT_FITTING, TWO_QUERIES])
 def output(online_attention: Any) -> None:
     """All scores 0, so that each output is the mean of the values, however it is scaled."""
     why = "All scores are 0 here, so each output is the mean of all values."

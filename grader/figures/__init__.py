@@ -11,6 +11,7 @@ from grader.figures.attention import (
     shuffled,
     soft_lookup,
 )
+from grader.figures.cache import scores_by_step, time_per_token, work_per_byte
 from grader.figures.cost import (
     blocks,
     growth,

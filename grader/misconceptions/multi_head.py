@@ -830,12 +830,35 @@ def heads_averaged() -> Iterator[Form]:
         def side_by_side(y: Array) -> Array:
             return np.tile(put(y, axis=1), (1, 1, y.shape[1]))
 
-        yield layer(join=alone)
         yield layer(join=alone, finish=lambda y, x, Wo: y @ Wo[: y.shape[-1]])
         yield layer(join=side_by_side)
 
     yield from forms(np.mean)
     yield from forms(np.sum)
+
+
+@in_both(
+    "one head meets a whole matrix",
+    about=HEADS,
+    told=(
+        "In your code an array that is as wide as one head meets a matrix for the whole width. "
+        "Either x is cut before it is projected, or the heads do not stand side by side before Wo."
+    ),
+    question="How wide must an array be to meet Wq, and how wide to meet Wo?",
+    source="aladdinpersson/Machine-Learning-Collection#3",
+)
+def one_head_meets_a_matrix() -> Iterator[Form]:
+    def cut_first(
+        x: Array, Wq: Array, Wk: Array, Wv: Array, Wo: Array,
+        n_heads: int, n_kv_heads: int, mask: Array | None = None,
+    ) -> Any:  # fmt: skip
+        heads = split(x, n_heads)
+        whole = layer(project=lambda *given: (heads @ Wq, heads @ Wk, heads @ Wv))
+        return whole(x, Wq, Wk, Wv, Wo, n_heads, n_kv_heads, mask)
+
+    yield cut_first
+    yield layer(join=lambda y: y.mean(axis=1))
+    yield layer(join=lambda y: y.sum(axis=1))
 
 
 @in_both(
@@ -1034,7 +1057,7 @@ def scaled_by_all_keys() -> Iterator[Form]:
     told=(
         "Your code lets a mask with three axes meet scores with four as it is. NumPy lines shapes "
         "up from the right, so the first axis of the mask meets the heads, not the items: with as "
-        "many items as heads nothing crashes, and every item is hidden by all masks in turn."
+        "many items as heads nothing crashes, and head 0 of every item gets the mask of item 0."
     ),
     question="Which shape must a mask of shape (B, S, S) have to meet scores (B, H, S, S)?",
     source="hyunwoongko/transformer#32; ml-explore/mlx-lm#1903",
@@ -1224,6 +1247,13 @@ def one_shape() -> Iterator[Form]:
     yield layer(fit=lambda m, s: m[:, None, None] if m.ndim == 3 else m)
     yield layer(fit=lambda m, s: m[:, :, None] if m.ndim == 3 else m)
     yield layer(fit=lambda m, s: m.reshape(len(m), 1, 1, -1))
+
+    def strictly(y: Array) -> Array:
+        _, _, _, _ = y.shape  # with five axes this raises, where a reshape would go on
+        return merge(y)
+
+    yield layer(fit=lambda m, s: m[:, None], join=strictly)
+    yield layer(fit=lambda m, s: m[None, None], join=strictly)
 
 
 @in_both(

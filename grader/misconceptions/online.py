@@ -1232,6 +1232,38 @@ def one_for_all() -> Iterator[Form]:
 
 @misconception(
     "online_attention",
+    "an axis short",
+    about="output",
+    told=(
+        "Maximum and sum have the shape (S_q,) in your code. NumPy lines shapes up from the right, "
+        "so what belongs to the queries meets the keys of a block, or the columns of the output."
+    ),
+    question="Which shape can be subtracted from scores (S_q, block) row by row?",
+)
+def an_axis_short() -> Iterator[Form]:
+    def flat(everywhere: bool) -> Form:
+        def form(Q: Array, K: Array, V: Array, block: int, mask: Array | None = None) -> Array:
+            highest, total = np.full(Q.shape[:-1], -np.inf), np.zeros(Q.shape[:-1])  # (..., S_q)
+            output = np.zeros((*Q.shape[:-1], V.shape[-1]))
+            for part in blocks(K.shape[-2], block):
+                scores = Q @ np.swapaxes(K[..., part, :], -1, -2) / np.sqrt(Q.shape[-1])
+                scores = scores if mask is None else np.where(mask[..., part], scores, -np.inf)
+                higher = np.maximum(highest, scores.max(axis=-1))
+                exponentials = np.exp(scores - (higher if everywhere else higher[..., None]))
+                correction = np.exp(highest - higher)
+                total = total * correction + exponentials.sum(axis=-1)
+                output = output * correction + exponentials @ V[..., part, :]
+                highest = higher
+            return output / (total if everywhere else total[..., None])
+
+        return form
+
+    yield flat(everywhere=True)
+    yield flat(everywhere=False)
+
+
+@misconception(
+    "online_attention",
     "not scaled",
     about="scale",
     told="Your scores are the plain dot products: nothing divides them by √d_k.",

@@ -169,6 +169,7 @@ def test_untouched_is_not_written(lesson: Lesson) -> None:
 # --- a lesson of our own: functions that are lent, objects, memory --------------------------------
 
 TRIAL = '''
+import numpy as np
 from grader.checks.ask import CheckFailed, asking
 from grader.observe import observe
 
@@ -198,6 +199,12 @@ def objects(Counter):
          counter.get("missing"), observe(counter.method("missing")), observe(counter.method("me")),
          observe(Counter), observe(counter.method("plus"), counter))
 
+def kept(Counter):
+    counter = observe(Counter, 5).value
+    array = counter.keep(np.ones(2)).value
+    tell(observe(counter.method("take"), array), observe(array.method("fill"), 9.0),
+         counter.get("taken"))
+
 def is_data(Counter):
     counter = observe(Counter, 5).value
     for ask in (bool, len, iter, float, lambda c: c == 5, lambda c: c.count, lambda c: c()):
@@ -224,11 +231,12 @@ COUNTER = """class Counter:
         return self.count
     def me(self): return self
     def plus(self, other): return self.count + other.count
+    def take(self, array): self.taken = array
     def __len__(self): return self.count
 """
 CELLS = {
     "apply": ("def apply(f, x):\n    return f(x) + 1", ["lend", "fail"]),
-    "Counter": (COUNTER, ["objects", "is_data"]),
+    "Counter": (COUNTER, ["objects", "kept", "is_data"]),
     "allocate": ("def allocate():\n    return 1", ["peak"]),
     "last": ("def last():\n    return 1", ["hangs"]),
 }
@@ -341,6 +349,9 @@ def test_objects_do_the_same(trial: Lesson) -> None:
     plain = without_addresses(told_plainly(answers, "Counter-objects"))
     assert without_addresses(told_in(trial, answers, "Counter-objects")) == plain
     assert len(plain.split("\n")) == 10
+    plain = told_plainly(answers, "Counter-kept")
+    assert told_in(trial, answers, "Counter-kept") == plain
+    assert "array([9., 9.])" in plain
     same = told_plainly(answers, "Counter-is_data")
     assert told_in(trial, answers, "Counter-is_data") == same
     assert same.split("\n")[:-1] == ["NotData"] * 5 + ["AttributeError", "NotData"]

@@ -28,13 +28,15 @@ class Module:
     def __init__(self, source: str) -> None:
         self.tree = ast.parse(source)
         self.functions = {f.name: f for f in self.tree.body if isinstance(f, ast.FunctionDef)}
-        self.asks = {
-            target.id
+        self.asks = {"observe": 1} | {  # and how many things of the student's each takes
+            target.id: len(node.value.args)
             for node in self.tree.body
-            if isinstance(node, ast.Assign) and "asking(" in ast.unparse(node.value)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and ast.unparse(node.value.func) in ("asking", "scripting")
             for target in node.targets
             if isinstance(target, ast.Name)
-        } | {"observe"}
+        }
         self.held: dict[str, set[int]] = {
             name: set(range(len(parameters(f))))
             for name, f in self.functions.items()
@@ -86,7 +88,7 @@ class Module:
                 yield f"line {name.lineno}: {function} touches {name.id}"
 
     def _may_take(self, callee: str, position: int) -> bool:
-        return (callee in self.asks and position == 0) or position in self.held.get(callee, ())
+        return position < self.asks.get(callee, 0) or position in self.held.get(callee, ())
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:

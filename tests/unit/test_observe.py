@@ -350,6 +350,24 @@ def test_an_object_is_never_taken_for_data(use):
         use(cache)
 
 
+class Keeper:
+    """An object that keeps what it is given, copied or not."""
+
+    def keep(self, array):
+        self.kept, self.copy = array, array.copy()
+
+
+def test_an_array_that_stays_beside_an_object_can_be_overwritten_later():
+    keeper = observe(Keeper).value
+    given = np.ones((2, 3))
+    array = keeper.keep(given).value
+    assert observe(keeper.method("keep"), array).error is None
+    assert observe(array.method("fill"), 9.0).error is None
+    assert same(keeper.get("kept").value, np.full((2, 3), 9.0))
+    assert same(keeper.get("copy").value, np.ones((2, 3)))
+    assert same(given, np.ones((2, 3)))
+
+
 def test_an_endless_structure_is_an_error_of_the_call():
     def f():
         endless = []
