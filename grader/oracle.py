@@ -334,3 +334,92 @@ def position_ids(lengths: Sequence[int], k_len: int, side: str = "right") -> np.
         for position in range(length):
             ids[item, first + position] = position
     return ids
+
+
+# --- 09 a tiny language model -----------------------------------------------------------------
+
+Gradients = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def attention_backward(
+    Q: np.ndarray,
+    K: np.ndarray,
+    V: np.ndarray,
+    grad_out: np.ndarray,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> Gradients:
+    """The gradients of Σ grad_out ∘ output with respect to Q, K and V, a query at a time.
+
+    Shapes as in `attention`, grad_out (…, S_q, d_v). The softmax's part is its Jacobian
+    ∂w_j / ∂s_k = w_j (δ_jk − w_k), written out.
+    """
+    factor = 1 / math.sqrt(Q.shape[-1]) if scale is None else scale
+    _, weights = attention(Q, K, V, mask, scale)
+    dQ, dK, dV = (np.zeros(each.shape) for each in (Q, K, V))
+    for index in np.ndindex(*Q.shape[:-1]):
+        table, row, grad = index[:-1], weights[index], grad_out[index]
+        up = [dot(grad, value) for value in V[table]]  # with respect to each weight
+        for key, weight in enumerate(row):
+            score = math.fsum(
+                up[j] * other * ((j == key) - float(weight)) for j, other in enumerate(row)
+            )
+            dQ[index] += factor * score * K[table][key]
+            dK[(*table, key)] += factor * score * Q[index]
+            dV[(*table, key)] += weight * grad
+    return dQ, dK, dV
+
+
+def attention_slopes(
+    Q: np.ndarray,
+    K: np.ndarray,
+    V: np.ndarray,
+    grad_out: np.ndarray,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> Gradients:
+    """The same, measured: how Σ grad_out ∘ output changes when one number moves a little.
+
+    Central differences with two steps, whose error falls with the step's fourth power.
+    """
+    parts = [np.array(each, dtype=np.float64) for each in (Q, K, V)]
+    slopes = tuple(np.zeros(part.shape) for part in parts)
+    step = 1e-3
+    for part, slope in zip(parts, slopes, strict=True):
+        for index in np.ndindex(*part.shape):
+            number, loss = part[index], {}
+            for times in (-2, -1, 1, 2):
+                part[index] = number + times * step
+                output, _ = attention(parts[0], parts[1], parts[2], mask, scale)
+                loss[times] = float((grad_out * output).sum())
+            part[index] = number
+            slope[index] = (8 * (loss[1] - loss[-1]) - (loss[2] - loss[-2])) / (12 * step)
+    return slopes  # type: ignore[return-value]
+
+
+def generate(
+    step: Callable[[list[int]], np.ndarray],
+    prompt: Sequence[int],
+    n_tokens: int,
+    rng: np.random.Generator,
+    temperature: float = 1.0,
+) -> list[int]:
+    """The n_tokens ids that follow the prompt; `step` maps new ids (n) to logits (n, V).
+
+    Drawn by walking along the cumulative weights; temperature 0 takes the largest logit.
+    """
+    chosen: list[int] = []
+    logits = step(list(prompt))[-1]
+    while True:
+        if temperature == 0:
+            chosen.append(int(np.argmax(logits)))
+        else:
+            left, last = rng.random(), 0
+            for token, weight in enumerate(softmax_row([float(x) / temperature for x in logits])):
+                left, last = left - weight, token if weight else last
+                if left < 0:
+                    break
+            chosen.append(last)
+        if len(chosen) == n_tokens:
+            return chosen
+        logits = step([chosen[-1]])[-1]

@@ -20,6 +20,12 @@ from grader.figures.cost import (
     tables_to_scale,
     ways,
 )
+from grader.figures.language_model import (
+    language_model,
+    looks,
+    loss_curves,
+    whole_course,
+)
 from grader.figures.masks import (
     change_by_position,
     dominant_key,
