@@ -2,11 +2,13 @@
 
 Knows what a notebook consists of and what must never change; judges no single attack."""
 
+import contextlib
 import json
 import select
 import shutil
 import socket
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -219,10 +221,18 @@ class Court:
 
     def open(self) -> None:
         """Start the servers, and see that honest work is worth everything."""
-        self.lesson.__enter__()
+        with self.temporary_files():
+            self.lesson.__enter__()
         self.idle = processes(str(self.entry.root))
         self.must_pass(self.grade(notebook(self.entry, self.answers)))
         self.kept = self.state()
+
+    @contextlib.contextmanager
+    def temporary_files(self) -> Iterator[pytest.MonkeyPatch]:
+        """Have the grader's temporary files lie where they are watched."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tempfile, "tempdir", str(self.temporary))
+            yield patch
 
     def close(self) -> None:
         self.lesson.__exit__()
@@ -252,15 +262,14 @@ class Court:
     def grade_file(self, path: Path) -> Graded:
         """Grade what lies there, counting how often the student's process is started."""
         starts = []
-        start = engine.Run._start_student
+        fork = engine.Server.begin_fork
 
-        def counted(run: engine.Run, *order: Any) -> None:
-            starts.append(1)
-            start(run, *order)
+        def counted(server: engine.Server, *end: Any, **order: Any) -> None:
+            starts.extend([1] * (server.role == "student"))
+            fork(server, *end, **order)
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engine.Run, "_start_student", counted)
-            patch.setattr(tempfile, "tempdir", str(self.temporary))
+        with self.temporary_files() as patch:
+            patch.setattr(engine.Server, "begin_fork", counted)
             result = self.lesson.examine_submission(submission.read(path))
         return Graded(result, len(starts))
 
@@ -271,4 +280,4 @@ class Court:
 
     def state(self) -> Any:
         """Everything that no notebook may change."""
-        return [state_of(folder) for folder in (self.entry.root, self.temporary)]
+        return state_of(self.entry.root), sorted(self.temporary.rglob("*"))

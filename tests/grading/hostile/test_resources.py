@@ -263,7 +263,7 @@ def test_nothing_adds_up_over_many_notebooks(court: Court) -> None:
     for number in range(200):
         court.grade(dies if number % 8 == 0 else stubs)
     assert (servers_hold(court), descriptors(os.getpid())) == before
-    assert not list(court.temporary.iterdir())
+    assert list(court.temporary.rglob("*")) == [court.lesson.scratch]
     assert not zombies()
 
 
