@@ -27,7 +27,7 @@ from grader.misconceptions import Family, families, rights
 from grader.result import CellResult, Result, Status
 
 NO_LESSON = "no lesson"
-QUICK = Settings(call_seconds=10.0, cell_seconds=5.0, notebook_seconds=60.0)
+QUICK = Settings(call_seconds=1.0, cell_seconds=10.0, notebook_seconds=60.0)
 ELSEWHERE = "# Defined above, with the rest of the implementation."
 
 

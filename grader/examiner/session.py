@@ -263,7 +263,9 @@ class Session:
             if what != "name" and not self._owns(student, int(subject)):
                 raise StudentGone(Raised(DIED, "the process that held this object has ended"))
             before = _reset_peak(student.pid) if memory else 0
-            reply = self._call(student, request, call_back)
+            # What is measured is large: it has the time of a whole cell.
+            limit = self.times["cell_seconds" if memory else "call_seconds"]
+            reply = self._call(student, request, call_back, limit)
             peak = max(0, _memory(student.pid, "VmHWM") - before) if memory else None
             return reply, peak
         except StudentGone as gone:
@@ -275,9 +277,9 @@ class Session:
     def _owns(student: Student, number: int) -> bool:
         return student.first <= number < student.first + OBJECTS_A_PROCESS
 
-    def _call(self, student: Student, request: bytes, call_back: CallBack) -> bytes:
-        deadline = self._until(self.times["call_seconds"])
-        late = f"The call did not end within {self.times['call_seconds']:g} s."
+    def _call(self, student: Student, request: bytes, call_back: CallBack, seconds: float) -> bytes:
+        deadline = self._until(seconds)
+        late = f"The call did not end within {seconds:g} s."
         with self._watched(late):
             student.channel.send(request, deadline)
             while True:
