@@ -99,7 +99,7 @@ def table(entries: tuple[Lesson, ...]) -> str:
     """The README's table of lessons."""
     rows = [
         f"| [{entry.name}](notebooks/{entry.name}/{entry.name}.ipynb) | {entry.title} "
-        f"| you build {entry.built} | {entry.minutes} |"
+        f"| {entry.built} | {entry.minutes} |"
         for entry in entries
     ]
     return "\n".join(["| lesson | title | what you build | minutes |", "|---|---|---|---:|", *rows])
