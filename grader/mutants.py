@@ -22,8 +22,9 @@ from grader.errors import CourseError
 from grader.examiner import jail
 from grader.examiner.engine import PUBLIC_SECRET, Lesson, answer_names
 from grader.examiner.settings import Settings
-from grader.lesson import Kind, exercises, grade_id, kind, names_in
+from grader.lesson import Kind, exercises, grade_id, kind
 from grader.misconceptions import Family, families, rights
+from grader.names import names_in
 from grader.result import CellResult, Result, Status
 
 NO_LESSON = "no lesson"

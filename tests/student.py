@@ -14,7 +14,8 @@ from grader import build, course
 from grader import notebook as nb
 from grader.classroom.nbgrader_plugin import without_markers
 from grader.course import Lesson
-from grader.lesson import Kind, exercises, grade_id, kind, names_bound
+from grader.lesson import Kind, exercises, grade_id, kind
+from grader.names import names_bound
 from tests.course_copy import ROOT
 
 BANK = ROOT / "tests" / "bank"

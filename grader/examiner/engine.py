@@ -30,7 +30,8 @@ from grader.examiner.kernel import KernelLesson
 from grader.examiner.rebuild import rebuild
 from grader.examiner.server import OUT_OF_MEMORY
 from grader.examiner.settings import Settings
-from grader.lesson import Kind, exercises, grade_id, kind, names_bound, names_read, points
+from grader.lesson import Kind, exercises, grade_id, kind, points
+from grader.names import names_bound, names_read
 from grader.result import CellResult, Result, Status
 
 BOOTSTRAP = (

@@ -5,19 +5,17 @@ Text in, text out; nothing here knows of lessons, answers or grading."""
 import base64
 import binascii
 import re
-import struct
 from collections.abc import Iterable
 from typing import Any
 
 from nbformat import NotebookNode
 
+from grader.examiner.png import png
 from grader.lesson import node
 
 LONGEST_MARKDOWN = 20_000
 LONGEST_OUTPUT = 10_000
 MOST_OUTPUTS = 50
-LARGEST_PNG = 1_000_000
-MOST_PIXELS = 25_000_000
 CUT = " … (the rest is left out)"
 
 # A space goes behind each of these. Markdown, HTML and MathJax want what follows to touch, Python
@@ -117,14 +115,3 @@ def _png(encoded: str) -> str | None:
         return png(base64.b64decode("".join(encoded.split()), validate=True))
     except (binascii.Error, ValueError):
         return None
-
-
-def png(picture: bytes) -> str | None:
-    """The picture in base64, if it really is a PNG of a decent size."""
-    try:
-        magic, width, height = struct.unpack_from(">8s8xII", picture)
-    except struct.error:
-        return None
-    if magic != b"\x89PNG\r\n\x1a\n" or len(picture) > LARGEST_PNG or width * height > MOST_PIXELS:
-        return None
-    return base64.b64encode(picture).decode("ascii")

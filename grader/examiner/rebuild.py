@@ -14,7 +14,8 @@ from nbformat import NotebookNode
 
 from grader.examiner import harmless
 from grader.examiner.submission import usable
-from grader.lesson import Kind, grade_id, kind, names_guessed, names_in, node
+from grader.lesson import Kind, grade_id, kind, node
+from grader.names import names_guessed, names_in
 
 LAID_IN = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 ELSEWHERE = "# Written in another cell."

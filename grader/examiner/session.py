@@ -17,11 +17,12 @@ import numpy as np
 
 from grader import ahead, seeds, wire
 from grader.channel import Channel, ChannelClosed, ChannelError, ChannelTimeout
-from grader.examiner import harmless, inert
+from grader.examiner import inert
 from grader.examiner.control import Control, seconds_left
 from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
 from grader.examiner.jail.limits import cap_memory
-from grader.lesson import names_in
+from grader.examiner.png import png
+from grader.names import names_in
 from grader.observe import (
     DIED,
     PRINT_LIMIT,
@@ -176,7 +177,7 @@ class Session:
         for picture in pictures[:PICTURES_A_CELL]:
             if not isinstance(picture, np.ndarray):
                 raise wire.WireError("a picture is no array of bytes")
-            encoded = harmless.png(picture.tobytes()) or ""
+            encoded = png(picture.tobytes()) or ""
             self.picture_room -= len(encoded)
             if encoded and self.picture_room >= 0:
                 yield encoded

@@ -24,7 +24,8 @@ from grader.errors import CourseError
 from grader.examiner import jail
 from grader.examiner.engine import Lesson
 from grader.examiner.settings import Settings, admit
-from grader.lesson import Kind, grade_id, kind, names_bound
+from grader.lesson import Kind, grade_id, kind
+from grader.names import names_bound
 from grader.result import Result, Status
 from tests.grading.hostile.court import code, lay_out_course, processes, solved
 

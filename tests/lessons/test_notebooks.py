@@ -17,7 +17,8 @@ from grader import course
 from grader import notebook as nb
 from grader.classroom.nbgrader_plugin import without_markers, without_solution
 from grader.course import Lesson
-from grader.lesson import Kind, grade_id, kind, names_bound, points
+from grader.lesson import Kind, grade_id, kind, points
+from grader.names import names_bound
 from tests.course_copy import environment
 from tests.student import (
     bound_by_answers,

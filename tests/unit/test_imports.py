@@ -23,14 +23,15 @@ ARROWS = {
     "check": "course errors examiner examiner/jail lesson notebook result secret term",
     "kill_table": "course mutants",
     "mutants": (
-        "course errors examiner examiner/jail lesson misconceptions notebook result seeds term"
+        "course errors examiner examiner/jail lesson misconceptions names notebook result seeds "
+        "term"
     ),
     "doctor": "course examiner/jail",
     "work": "course errors",
     "nbgrader_steps": "errors nbgrader",
     "examiner": (
-        "__init__ ahead channel course errors examiner/jail lesson notebook observe result seeds "
-        "wire"
+        "__init__ ahead channel course errors examiner/jail lesson names notebook observe result "
+        "seeds wire"
     ),
     "examiner/jail": "errors",
     "checks": "ahead misconceptions observe oracle seeds",
@@ -44,7 +45,8 @@ ARROWS = {
     "ahead": "seeds",
     "result": "",
     "course": "errors",
-    "lesson": "errors",
+    "lesson": "errors names",
+    "names": "",
     "notebook": "errors",
     "figures": "",
     "term": "",
@@ -157,15 +159,29 @@ def test_the_document_shows_the_same_table() -> None:
     assert not differ, "\n".join(differ)
 
 
-def test_the_students_process_imports_nothing_that_knows_an_answer() -> None:
-    reached, waiting = set(), ["grader.examiner.student"]
+def reached_from(module: str) -> dict[str, set[str]]:
+    """Every module of ours that importing this one imports, and all that each of them imports."""
+    reached: dict[str, set[str]] = {}
+    waiting = [module]
     while waiting:
         module = waiting.pop()
-        if module in reached:
-            continue
-        reached.add(module)
-        found = (target(name) for _, name in imported(ast.parse(MODULES[module].read_text())))
-        waiting += [each for each in found if each in MODULES]
+        if module not in reached:
+            reached[module] = {name for _, name in imported(ast.parse(MODULES[module].read_text()))}
+            found = map(target, reached[module])
+            waiting += [each for each in found if each in MODULES]
+    return reached
+
+
+def test_the_students_process_imports_nothing_that_knows_an_answer() -> None:
+    reached = reached_from("grader.examiner.student")
     assert "grader.observe" in reached
     knowing = sorted(module for module in reached if room(module) in ANSWERS)
     assert not knowing, f"the student's process imports {', '.join(knowing)}"
+
+
+def test_the_servers_start_without_nbformat_which_takes_a_second() -> None:
+    for role in ("student", "session"):
+        reached = reached_from(f"grader.examiner.{role}")
+        assert "grader.wire" in reached
+        slow = sorted(m for m, names in reached.items() if any("nbformat" in n for n in names))
+        assert not slow, f"the {role}'s server imports nbformat through {', '.join(slow)}"
