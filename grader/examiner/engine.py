@@ -118,20 +118,38 @@ class Lesson:
 
     def examine(self, notebook: NotebookNode) -> Result:
         """Grade a rebuilt notebook: a released one with a student's answers and own cells in it."""
-        steps = list(self._steps(notebook))
-        if any(self.scratch.iterdir()):  # what could not be deleted is for no other student
-            self._restart()
+        with Run(self) as run:
+            return self._graded(run, notebook)
+
+    def examine_submission(self, submitted: NotebookNode) -> Result:
+        """Rebuild what was handed in (see rebuild.py) and grade that, with the notes on it."""
+        with Run(self) as run:  # its processes start meanwhile
+            rebuilt = rebuild(submitted, self.released)
+            return replace(self._graded(run, rebuilt.notebook), notes=rebuilt.notes)
+
+    def settle(self) -> bool:
+        """Wait until nothing of the last notebook is left; whether its folder could be emptied."""
+        for server in self._servers.values():
+            server.settle()
+        with contextlib.suppress(OSError):
+            scratch.empty(self.scratch)
+        return not any(self.scratch.iterdir())
+
+    def _graded(self, run: "Run", notebook: NotebookNode) -> Result:
         try:
-            outcomes = Run(self, steps).outcomes()
+            outcomes = self._outcomes(run, list(self._steps(notebook)))
         except ControlClosed:  # a process of the grader's own died: the next notebook gets new ones
             self._restart()
             outcomes = {}
         return self._result(notebook, outcomes)
 
-    def examine_submission(self, submitted: NotebookNode) -> Result:
-        """Rebuild what was handed in (see rebuild.py) and grade that, with the notes on it."""
-        rebuilt = rebuild(submitted, self.released)
-        return replace(self.examine(rebuilt.notebook), notes=rebuilt.notes)
+    def _outcomes(self, run: "Run", steps: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        try:
+            return run.outcomes(steps)
+        except Littered:  # what could not be deleted is for no other student
+            self._restart()
+            with Run(self) as another:
+                return another.outcomes(steps)
 
     # --- what is run --------------------------------------------------------------------------
 
@@ -264,15 +282,16 @@ class Server:
         )
         theirs.close()
         self._control = Control(ours)
+        self._due = 0  # orders whose answers were not taken yet
 
     def begin(self, order: dict[str, Any]) -> None:
         """Order the set-up, which takes a moment."""
-        self._control.send(order)
+        self._order(order)
 
     def ready(self, lesson: str) -> None:
         """Wait for the set-up. Raises CourseError with what went wrong in it."""
         try:
-            told, _ = self._control.receive()
+            told = self._answer()
         except ControlClosed:
             told = {"error": "the process ended; run `python -m grader doctor`"}
         if "error" in told:
@@ -285,16 +304,39 @@ class Server:
 
     def begin_fork(self, end: Control, **order: Any) -> None:
         """Order a child that serves the other end of `end`; `forked` waits for it."""
-        self._control.send({"do": "fork", **order}, (end.end.fileno(),))
-        end.close()
+        try:
+            self._order({"do": "fork", **order}, (end.end.fileno(),))
+        finally:
+            end.close()
 
     def forked(self) -> int:
         """The process id of the child that was ordered."""
-        return int(self._control.receive()[0]["pid"])
+        return int(self._answer()["pid"])
 
-    def end(self, pid: int, patience: float = 0.0) -> int:
+    def end(self, pid: int, patience: float) -> int:
         """End a child, after so many seconds if it is dying by itself; its wait status."""
-        return int(self._control.ask({"do": "end", "pid": pid, "patience": patience})["status"])
+        self._order({"do": "end", "pid": pid, "patience": patience})
+        return int(self._answer()["status"])
+
+    def dismiss(self) -> None:
+        """Order the end of every child, and go on: they are gone before the next answer comes."""
+        self._order({"do": "end all"})
+
+    def settle(self) -> None:
+        """Wait until all is done that was ordered."""
+        self._answer()
+
+    def _order(self, order: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        self._due += 1
+        self._control.send(order, descriptors)
+
+    def _answer(self) -> dict[str, Any]:
+        """The answer to the last order; what came of those before it nobody wanted to know."""
+        told: dict[str, Any] = {}
+        while self._due:
+            told, _ = self._control.receive()
+            self._due -= 1
+        return told
 
     def stop(self) -> None:
         """Let the server end itself and its children."""
@@ -325,70 +367,83 @@ def _font_cache() -> str:
     return matplotlib.get_cachedir()
 
 
-class Run:
-    """One notebook under way: its examiner, its student's process, and the watch over that."""
+class Littered(Exception):
+    """A file of the last notebook could not be deleted."""
 
-    def __init__(self, lesson: Lesson, steps: list[dict[str, Any]]) -> None:
+
+class Run:
+    """One notebook under way: its examiner, its student's process, and the watch over that.
+
+    Both processes start when the block is entered and end after it, while the caller goes on.
+    """
+
+    def __init__(self, lesson: Lesson) -> None:
         self.lesson = lesson
         self.settings = lesson.settings
-        self.steps = steps
-        self.students = lesson._servers["student"]
         self.examiners = lesson._servers["examiner"]
+        self.students = lesson._servers["student"]
         self.scratch = lesson.scratch
         self.student: int | None = None
         self.why = ""
 
-    def outcomes(self) -> dict[str, dict[str, Any]]:
+    def __enter__(self) -> "Run":
+        self.examiner, theirs = Control.pair()
+        self.channel, its_end = Control.pair()
+        with contextlib.suppress(ControlClosed):  # then `outcomes` gets no answer
+            self.examiners.begin_fork(theirs)
+            self.students.begin_fork(its_end, first=0)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.examiner.close()
+        self.channel.close()
+        for server in (self.examiners, self.students):
+            with contextlib.suppress(ControlClosed):
+                server.dismiss()
+
+    def outcomes(self, steps: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Run to the end, whatever the student's side does; the outcome of each step.
 
-        Raises ControlClosed when a process of the grader's own ended or does not answer.
+        Raises ControlClosed when a process of the grader's own ended or does not answer, and
+        Littered when the student would find another's files.
         """
-        plan = {
-            "steps": self.steps,
-            "secret": self.lesson.secret.hex(),
-            "times": self.settings.times(),
-        }
-        with contextlib.ExitStack() as after:
-            ours, theirs = Control.pair()
-            channel, its_end = Control.pair()
-            for end in (ours, channel):
-                after.callback(end.close)
-            self.examiners.begin_fork(theirs)  # both at once: there is more than one core
-            self.students.begin_fork(its_end, first=0)
-            after.callback(self.examiners.end, self.examiners.forked())
-            self.student = self.students.forked()
-            after.callback(self._end_student)
-            ours.send(plan | {"pid": self.student}, (channel.end.fileno(),))
-            channel.close()
-            return {told["id"]: told for told in self._serve(ours)}
+        self.examiners.forked()
+        self.student = self.students.forked()  # and so the student before is gone for good
+        if not self.lesson.settle():
+            raise Littered
+        plan = {"steps": steps, "secret": self.lesson.secret.hex(), "pid": self.student}
+        times = self.settings.times()
+        self.examiner.send(plan | {"times": times}, (self.channel.end.fileno(),))
+        self.channel.close()
+        return {told["id"]: told for told in self._serve()}
 
-    def _serve(self, examiner: Control) -> list[dict[str, Any]]:
+    def _serve(self) -> list[dict[str, Any]]:
         """Give the examiner the processes it asks for, until it hands in the outcomes."""
         deadline = time.monotonic() + self.settings.notebook_seconds + GRACE
         while seconds_left(deadline) > 0:
-            if not examiner.waits(TICK):
+            if not self.examiner.waits(TICK):
                 self._watch()
                 continue
-            order, _ = examiner.receive()
+            order, _ = self.examiner.receive()
             match order["do"]:
                 case "start student":
-                    self._start_student(examiner, order["first"])
+                    self._start_student(order["first"])
                 case "end student":
                     patience = DYING if order["dying"] else 0.0
                     why = self._end_student(patience)
-                    examiner.send({"why": why, "slow": why == _too_much_time(self.settings)})
+                    self.examiner.send({"why": why, "slow": why == _too_much_time(self.settings)})
                 case "finish":
                     return list(order["outcomes"])
         raise ControlClosed("the examiner does not come to an end")
 
-    def _start_student(self, examiner: Control, first: int) -> None:
+    def _start_student(self, first: int) -> None:
         ours, theirs = Control.pair()
         self.why = ""
         self.student = self.students.fork(theirs, first=first)
-        examiner.send({"pid": self.student}, (ours.end.fileno(),))
+        self.examiner.send({"pid": self.student}, (ours.end.fileno(),))
         ours.close()
 
-    def _end_student(self, patience: float = 0.0) -> str:
+    def _end_student(self, patience: float) -> str:
         """End the student's process, empty its folder, and say in words what it died of."""
         if self.student is None:
             return ""

@@ -45,8 +45,7 @@ def serve(role: Role, control: Control) -> None:
             control.send(_obey(role, order, descriptors, children))
             for descriptor in descriptors:
                 os.close(descriptor)
-    for pid in children:
-        _end(pid, 0.0)
+    _end_all(children)
 
 
 def _obey(
@@ -70,6 +69,9 @@ def _obey(
         case "end":
             children.discard(order["pid"])
             return {"status": _end(order["pid"], order["patience"])}
+        case "end all":
+            _end_all(children)
+            return {}
     return {"error": f"{order['do']!r} is no order"}
 
 
@@ -84,6 +86,11 @@ def _run_child(role: Role, order: dict[str, Any], descriptor: int) -> None:
         starved = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)
         os._exit(OUT_OF_MEMORY if starved else BROKEN)
     os._exit(0)
+
+
+def _end_all(children: set[int]) -> None:
+    while children:
+        _end(children.pop(), 0.0)
 
 
 def _end(pid: int, patience: float) -> int:

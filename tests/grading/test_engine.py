@@ -21,7 +21,7 @@ import pytest
 from grader import course, seeds
 from grader import notebook as nb
 from grader.errors import CourseError
-from grader.examiner import jail
+from grader.examiner import jail, scratch
 from grader.examiner.engine import Lesson
 from grader.examiner.settings import Settings, admit
 from grader.lesson import Kind, grade_id, kind
@@ -532,17 +532,25 @@ def test_a_server_that_dies_is_started_again(role: str, tmp_path: Path) -> None:
     assert gone(str(tmp_path))
 
 
-def test_what_could_not_be_deleted_is_for_no_other_student(tmp_path: Path) -> None:
+def test_what_could_not_be_deleted_is_for_no_other_student(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One folder serves student after student; if anything is left in it, the next gets another."""
+
+    def refused(folder: Path) -> None:
+        raise OSError("not permitted")
+
     entry = lay_out_course(tmp_path)
     with Lesson(entry, report=jail.probe()) as lesson:
         folder = lesson.scratch
         look = "import os; raise RuntimeError(os.listdir())"
         assert "RuntimeError: []" in str(lesson.grade({"softmax_list": look}).as_json())
         (folder / "a note").write_text("the answers are …")
+        monkeypatch.setattr(scratch, "empty", refused)
         assert "RuntimeError: []" in str(lesson.grade({"softmax_list": look}).as_json())
         assert lesson.scratch != folder
-    assert not folder.exists() and not lesson.scratch.exists()
+        monkeypatch.undo()
+    assert not lesson.scratch.exists()
 
 
 def test_every_answer_cell_has_names(lesson: Lesson) -> None:

@@ -271,6 +271,7 @@ class Court:
         with self.temporary_files() as patch:
             patch.setattr(engine.Server, "begin_fork", counted)
             result = self.lesson.examine_submission(submission.read(path))
+            self.lesson.settle()
         return Graded(result, len(starts))
 
     def must_pass(self, honest: Graded) -> None:
