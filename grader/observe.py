@@ -207,6 +207,11 @@ class _Lent:
 # --- the student's side -----------------------------------------------------------------------
 
 
+def read_order(request: bytes) -> list[Any]:
+    """What the student's side is asked to do, read anew: its arguments are nobody else's."""
+    return list(wire.decode(request, REFS, generators=True))
+
+
 class Kept:
     """An array that stays on the student's side between calls."""
 
@@ -260,8 +265,15 @@ class Stage:
         self, target: Target, request: bytes, call_back: CallBack, memory: bool
     ) -> tuple[bytes, int | None]:
         """Call once, watching; whatever the student's code raises is part of the outcome."""
+        return self.carry_out(read_order(request), request, call_back, memory)
+
+    def carry_out(
+        self, order: list[Any], request: bytes, call_back: CallBack, memory: bool = False
+    ) -> tuple[bytes, int | None]:
+        """The same for who has read the request already; the call gets what stands in `order`."""
+        target: Any = tuple(order[1])
         loan = _Loan(call_back)
-        lent, kept = self._arguments(request, loan), self._arguments(request, loan)
+        lent, kept = self._arguments(order, loan), self._arguments(read_order(request), loan)
         value, error = None, None
         printed = BoundedText()
         with _quiet(printed) as warned, _peak_memory(memory) as measured:
@@ -276,16 +288,14 @@ class Stage:
         reply = self._report(value, error, warned, _changed(kept, lent), printed.getvalue())
         return reply, measured[0] if measured else None
 
-    def _arguments(self, request: bytes, loan: "_Loan") -> list[Any]:
-        _, _, *decoded = wire.decode(request, REFS, generators=True)
-
+    def _arguments(self, order: list[Any], loan: "_Loan") -> list[Any]:
         def resolve(ref: Ref) -> Any:
             if ref.kind == "object":
                 held = self._object(ref.number)
                 return held.array if type(held) is Kept else held
             return loan.function(ref.number)
 
-        return list(replace_refs(decoded, resolve))
+        return list(replace_refs(order[2:], resolve))
 
     def _resolve(self, target: Target) -> Callable[..., Any]:
         match target:

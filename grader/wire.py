@@ -142,7 +142,8 @@ def _require(holds: bool, rule: str) -> None:
 
 
 def _at_most(count: int, limit: int, what: str) -> None:
-    _require(count <= limit, f"more than {limit} {what}")
+    if count > limit:
+        raise WireError(f"more than {limit} {what}")
 
 
 def _check_header(packed: bytes) -> None:
@@ -392,7 +393,7 @@ class _Reader(_Budget):
     def read_dict(self, content: Any, depth: int) -> dict[Any, Any]:
         inside = self.take_items(2 * len(_list_of(content, list)), depth)
         pairs = [(self._key(key, inside), self.value(item, inside)) for key, item in content]
-        _refuse_collisions(key for key, _ in pairs)
+        _refuse_collisions([key for key, _ in pairs])
         made = dict(pairs)
         _require(len(made) == len(pairs), "a dict has the same key twice")
         return made
@@ -480,10 +481,10 @@ def _list_of(content: Any, kind: type) -> list[Any]:
     return content
 
 
-def _refuse_collisions(keys: Iterable[Any]) -> None:
-    shared = Counter(map(hash, keys)).most_common(1)
-    if shared:
-        _at_most(shared[0][1], COLLISION_LIMIT, "keys of a dict with the same hash")
+def _refuse_collisions(keys: list[Any]) -> None:
+    if len(keys) > COLLISION_LIMIT:
+        ((_, shared),) = Counter(map(hash, keys)).most_common(1)
+        _at_most(shared, COLLISION_LIMIT, "keys of a dict with the same hash")
 
 
 def _check_repeated(shape: list[int], order: str, repeated: list[Any]) -> None:

@@ -18,7 +18,7 @@ from grader import wire
 from grader.channel import Channel, ChannelError
 from grader.examiner import inert, jail, plots
 from grader.examiner.frames import CALL_BACK, LONGEST_FRAME, NUMBER, REPLY
-from grader.observe import PRINT_LIMIT, REFS, BoundedText, Raised, Stage, clean, describe
+from grader.observe import PRINT_LIMIT, BoundedText, Raised, Stage, clean, describe, read_order
 
 CHECKS = "grader.checks"
 NO_INPUT = "input() has nobody to ask when a notebook is graded"
@@ -122,7 +122,7 @@ def serve(channel: Channel, shell: Shell, stage: Stage) -> None:
     with contextlib.suppress(ChannelError):
         while True:
             request = channel.receive(LONGEST_FRAME, None)
-            match wire.decode(request, REFS, generators=True):
+            match order := read_order(request):
                 case ["run", source]:
                     error, printed, pictures = shell.run(source)
                     told = (
@@ -134,6 +134,6 @@ def serve(channel: Channel, shell: Shell, stage: Stage) -> None:
                     channel.send(wire.encode([told, clean(printed, PRINT_LIMIT), drawn]), None)
                 case ["fetch", names]:
                     channel.send(stage.fetch(names), None)
-                case ["call", target, _, _]:
-                    reply, _ = stage.perform(tuple(target), request, call_back, memory=False)
+                case ["call", *_]:
+                    reply, _ = stage.carry_out(order, request, call_back)
                     channel.send(REPLY + reply, None)
