@@ -3,6 +3,7 @@
 Reads notebooks and nothing else; what a lesson must not do is said in `faults`."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from enum import StrEnum
 from typing import Any
 
@@ -74,6 +75,18 @@ def exercises(notebook: NotebookNode) -> dict[str, list[NotebookNode]]:
     return found
 
 
+BY_STUDENTS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
+
+
+def with_answers(released: NotebookNode, answers: dict[str, str]) -> NotebookNode:
+    """A copy of a released lesson with these answers (grade_id → source) laid into it."""
+    notebook = deepcopy(released)
+    for cell in notebook.cells:
+        if kind(cell) in BY_STUDENTS:
+            cell.source = answers.get(grade_id(cell) or "", cell.source)
+    return notebook
+
+
 def demo_only_names(notebook: NotebookNode) -> set[str]:
     """Names that only a demo or predict cell binds: grading never has them."""
     bound: dict[bool, set[str]] = {True: set(), False: set()}
@@ -95,7 +108,7 @@ def _cell_faults(notebook: NotebookNode) -> Iterator[str]:
             yield f"{where} is code of no kind: lock it, tag it demo, or make it an answer"
         if kind(cell) is Kind.GRADED and not cell.source.rstrip().endswith(")"):
             yield f"{where} must end in a call of a check, whose value is None"
-        if kind(cell) in (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN) and not _has_region(cell):
+        if kind(cell) in BY_STUDENTS and not _has_region(cell):
             yield f"{where} has no BEGIN SOLUTION … END SOLUTION region"
 
 

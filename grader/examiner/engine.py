@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -30,14 +29,13 @@ from grader.examiner.kernel import KernelLesson
 from grader.examiner.rebuild import rebuild
 from grader.examiner.server import OUT_OF_MEMORY
 from grader.examiner.settings import Settings
-from grader.lesson import Kind, exercises, grade_id, kind, points
+from grader.lesson import Kind, exercises, grade_id, kind, points, with_answers
 from grader.names import names_bound, names_read
 from grader.result import CellResult, Result, Status
 
 BOOTSTRAP = (
     "import sys; sys.path.insert(0, sys.argv[2]); from grader.examiner.server import main; main()"
 )
-ANSWERS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 NOT_REACHED = "the examiner's own process ended before the last graded cell; grade it once more"
 PUBLIC_SECRET = b"check"
 TICK = 0.05  # seconds between two looks at the student's process
@@ -110,11 +108,7 @@ class Lesson:
 
     def grade(self, answers: dict[str, str]) -> Result:
         """Lay `answers` (grade_id → source) into the released lesson and grade that."""
-        notebook = deepcopy(self.released)
-        for cell in notebook.cells:
-            if kind(cell) in ANSWERS:
-                cell.source = answers.get(grade_id(cell) or "", cell.source)
-        return self.examine(notebook)
+        return self.examine(with_answers(self.released, answers))
 
     def examine(self, notebook: NotebookNode) -> Result:
         """Grade a rebuilt notebook: a released one with a student's answers and own cells in it."""

@@ -12,10 +12,9 @@ from grader import course
 from grader import notebook as nb
 from grader.examiner.executed import result_of
 from grader.examiner.rebuild import rebuild
-from grader.lesson import Kind, grade_id, kind
+from grader.lesson import Kind, kind, with_answers
 from grader.result import Result
 
-ANSWERS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 NOT_RUN = (Kind.DEMO, Kind.PREDICT)
 CELL_SECONDS = 30
 
@@ -35,11 +34,7 @@ class KernelLesson:
 
     def grade(self, answers: dict[str, str]) -> Result:
         """Lay `answers` (grade_id → source) into the released lesson and grade that."""
-        notebook = deepcopy(self.released)
-        for cell in notebook.cells:
-            if kind(cell) in ANSWERS:
-                cell.source = answers.get(grade_id(cell) or "", cell.source)
-        return self.examine(notebook)
+        return self.examine(with_answers(self.released, answers))
 
     def examine_submission(self, submitted: NotebookNode) -> Result:
         """Rebuild what was handed in and grade that, with the notes on it."""

@@ -14,10 +14,9 @@ from nbformat import NotebookNode
 
 from grader.examiner import harmless
 from grader.examiner.submission import usable
-from grader.lesson import Kind, grade_id, kind, node
+from grader.lesson import BY_STUDENTS, Kind, grade_id, kind, node
 from grader.names import names_guessed, names_in
 
-LAID_IN = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 ELSEWHERE = "# Written in another cell."
 
 
@@ -273,7 +272,7 @@ def _is_of_lesson(cell: _Cell, position: int, cells: _Sorted) -> bool:
     if released.kinds[position] is Kind.DEMO:
         cells.demos.add(position)
         return True
-    if released.kinds[position] not in LAID_IN:
+    if released.kinds[position] not in BY_STUDENTS:
         cells.changed[cell] = position
         return False
     wanted = "markdown" if released.kinds[position] is Kind.WRITTEN else "code"
@@ -389,7 +388,7 @@ def _notes(cells: _Sorted) -> Iterator[str]:
     released, parts = cells.released, cells.parts
     answers = released.positions(Kind.ANSWER)
     named = {at for at, name in enumerate(released.ids) if name}
-    locked = {at for at in named if released.kinds[at] not in LAID_IN}
+    locked = {at for at in named if released.kinds[at] not in BY_STUDENTS}
     copied = {at for at, found in parts.items() if len(found) > 1}
     changed = set(cells.changed.values()) & named
     absent = named - cells.seen.keys() - cells.found - cells.elsewhere

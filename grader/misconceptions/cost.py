@@ -9,6 +9,7 @@ import numpy as np
 
 from grader import oracle
 from grader.misconceptions.family import Form, misconception, right
+from grader.misconceptions.mask_form import Finish, as_type, mistakes_of_form
 
 Array = np.ndarray
 Counts = dict[str, Any]
@@ -942,7 +943,6 @@ def cache_nothing() -> Iterator[Form]:
 
 # (steps back from query to key (S, S), window) → whether the query may attend to the key
 WindowRule = Callable[[Array, int], Array]
-Finish = Callable[[Array], Any]
 
 
 def window_by(rule: WindowRule, finish: Finish = lambda mask: mask) -> Form:
@@ -963,11 +963,6 @@ def inside(back: Array, window: int) -> Array:
 def added(fill: float) -> Finish:
     """The mask as numbers to add to the scores."""
     return lambda mask: np.where(mask, 0.0, fill)
-
-
-def as_type(dtype: Any) -> Finish:
-    """A cast of the finished mask."""
-    return lambda mask: mask.astype(dtype)
 
 
 def windows(*rules: WindowRule) -> Iterator[Form]:
@@ -1144,50 +1139,6 @@ def window_additive() -> Iterator[Form]:
         yield window_by(inside, added(fill))
 
 
-@misconception(
-    "sliding_window_mask",
-    "numbers instead of booleans",
-    about="form",
-    told=(
-        "Your mask holds the numbers 1 and 0. As an index or after `~` they mean something else "
-        "than True and False: `~1` is −2."
-    ),
-    question="Which dtype has your mask, and which function of NumPy gave it that?",
+mistakes_of_form(
+    "sliding_window_mask", "(S, S)", "causal width", lambda finish: window_by(inside, finish)
 )
-def window_numbers() -> Iterator[Form]:
-    for dtype in (np.float64, np.int64, np.float32, np.int32, np.int8, np.uint8):
-        yield window_by(inside, as_type(dtype))
-
-
-@misconception(
-    "sliding_window_mask",
-    "axes for batch and heads",
-    about="form",
-    told="Your mask has further axes of length 1 in front. Broadcasting adds those by itself.",
-    question="To which shape does a mask of shape (S, S) broadcast beside the scores?",
-)
-def window_more_axes() -> Iterator[Form]:
-    yield window_by(inside, lambda mask: mask[None])
-    yield window_by(inside, lambda mask: mask[None, None])
-
-
-@misconception(
-    "sliding_window_mask",
-    "a list of lists",
-    about="causal width form",
-    told="Your function returns a list. Lists do not broadcast, and `~` does not work on them.",
-    question="Which NumPy function makes an array of a list of lists?",
-)
-def window_list() -> Iterator[Form]:
-    yield window_by(inside, lambda mask: mask.tolist())
-
-
-@misconception(
-    "sliding_window_mask",
-    "nothing returned",
-    about="causal width form",
-    told="Your function returns None: it makes a mask and keeps it to itself.",
-    question="How does what a function has made reach the one who called it?",
-)
-def window_nothing() -> Iterator[Form]:
-    yield returns_nothing

@@ -11,6 +11,7 @@ import numpy as np
 
 from grader import oracle
 from grader.misconceptions.family import Form, misconception, right
+from grader.misconceptions.mask_form import NUMBERS, as_type, mistakes_of_form
 
 Array = np.ndarray
 
@@ -18,11 +19,6 @@ right("causal_mask")(oracle.causal_mask)
 right("padding_mask")(oracle.padding_mask)
 right("document_mask")(oracle.document_mask)
 right("scaled_dot_product_attention")(oracle.attention)
-
-
-def as_type(dtype: Any) -> Callable[[Array], Array]:
-    """A cast of the finished mask."""
-    return lambda mask: mask.astype(dtype)
 
 
 # --- causal_mask ------------------------------------------------------------------------------
@@ -163,17 +159,6 @@ def wrong_side() -> Iterator[Form]:
 
 @misconception(
     "causal_mask",
-    "nothing returned",
-    about="square cache form",
-    told="Your function returns None: it makes a mask and keeps it to itself.",
-    question="How does what a function has made reach the one who called it?",
-)
-def causal_nothing() -> Iterator[Form]:
-    yield lambda q_len, k_len=None: None
-
-
-@misconception(
-    "causal_mask",
     "no mask with a cache",
     about="cache",
     told=(
@@ -267,42 +252,12 @@ def causal_additive() -> Iterator[Form]:
     yield causal_by(not_after, zero_times_infinity)
 
 
-@misconception(
+mistakes_of_form(
     "causal_mask",
-    "numbers instead of booleans",
-    about="form",
-    told=(
-        "Your mask holds the numbers 1 and 0. As an index or after `~` they mean something else "
-        "than True and False: `~1` is −2."
-    ),
-    question="Which dtype has your mask, and which function of NumPy gave it that?",
+    "(q_len, k_len)",
+    "square cache",
+    lambda finish: causal_by(not_after, finish),
 )
-def causal_numbers() -> Iterator[Form]:
-    for dtype in (np.float64, np.int64, np.float32, np.int32, np.int8, np.uint8):
-        yield causal_by(not_after, as_type(dtype))
-
-
-@misconception(
-    "causal_mask",
-    "axes for batch and heads",
-    about="form",
-    told="Your mask has further axes of length 1 in front. Broadcasting adds those by itself.",
-    question="To which shape does a mask of shape (q_len, k_len) broadcast beside the scores?",
-)
-def causal_more_axes() -> Iterator[Form]:
-    yield causal_by(not_after, lambda mask: mask[None])
-    yield causal_by(not_after, lambda mask: mask[None, None])
-
-
-@misconception(
-    "causal_mask",
-    "a list of lists",
-    about="square cache form",
-    told="Your function returns a list. Lists do not broadcast, and `~` does not work on them.",
-    question="Which NumPy function makes an array of a list of lists?",
-)
-def causal_list() -> Iterator[Form]:
-    yield causal_by(not_after, lambda mask: mask.tolist())
 
 
 # --- padding_mask -----------------------------------------------------------------------------
@@ -598,7 +553,7 @@ def padding_numbers() -> Iterator[Form]:
     def cast(dtype: Any) -> Callable[[Array], Array]:
         return lambda mask: mask[:, None, :].astype(dtype)
 
-    for dtype in (np.float64, np.int64, np.float32, np.int32, np.int8, np.uint8):
+    for dtype in NUMBERS:
         yield padding_by(finish=cast(dtype))
 
 
@@ -848,7 +803,7 @@ def document_numbers() -> Iterator[Form]:
     def cast(dtype: Any) -> Callable[[Array, Array], Array]:
         return lambda a, b: (a == b).astype(dtype)
 
-    for dtype in (np.float64, np.int64, np.float32, np.int32):
+    for dtype in NUMBERS:
         yield pairs_by(cast(dtype))
 
 
