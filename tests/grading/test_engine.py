@@ -21,7 +21,7 @@ import pytest
 from grader import course, seeds
 from grader import notebook as nb
 from grader.errors import CourseError
-from grader.examiner import jail, scratch
+from grader.examiner import engine, jail, scratch
 from grader.examiner.engine import Lesson
 from grader.examiner.settings import Settings, admit
 from grader.lesson import Kind, grade_id, kind
@@ -530,6 +530,26 @@ def test_a_server_that_dies_is_started_again(role: str, tmp_path: Path) -> None:
         assert all(cell.points is None for cell in result.graded)
         assert lesson.grade(solved(entry)).points == 18
     assert gone(str(tmp_path))
+
+
+def test_a_notebook_that_cannot_be_rebuilt_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its processes were started while it was read."""
+
+    def refused(*_: Any) -> Any:
+        raise CourseError("this is no notebook")
+
+    entry = lay_out_course(tmp_path)
+    with Lesson(entry, report=jail.probe()) as lesson:
+        idle = processes(str(entry.root))
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "rebuild", refused)
+            with pytest.raises(CourseError, match="this is no notebook"):
+                lesson.examine_submission(nb.read(entry.released))
+        assert lesson.settle()
+        assert processes(str(entry.root)) == idle
+        assert lesson.grade(solved(entry)).points == 18
 
 
 def test_what_could_not_be_deleted_is_for_no_other_student(

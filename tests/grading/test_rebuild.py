@@ -20,7 +20,7 @@ from grader import course
 from grader.errors import CourseError
 from grader.examiner.rebuild import ELSEWHERE, Rebuilt, rebuild
 from grader.examiner.submission import MOST_CELLS, read, usable
-from grader.lesson import Kind, grade_id, kind, node
+from grader.lesson import BY_STUDENTS, Kind, grade_id, kind, node
 
 LESSON = course.lesson("01-softmax")
 RELEASED: NotebookNode = nbformat.read(LESSON.released, as_version=4)
