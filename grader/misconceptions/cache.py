@@ -262,6 +262,31 @@ def first_lost() -> Iterator[Form]:
 
 @misconception(
     "KVCache",
+    "joined to nothing",
+    about="separate content length long copies kinds",
+    told=(
+        "Your append joins the first chunk to an empty array (or to None), which has neither its "
+        "axes nor its widths. Nothing is there yet that it could be joined to."
+    ),
+    question="What must append do when the cache is empty?",
+)
+def joined_to_nothing() -> Iterator[Form]:
+    def failing(error: type[Exception]) -> Callable[[Any, Any], Any]:
+        def at_first(*given: Any) -> Any:
+            raise error("nothing is there yet")
+
+        return at_first
+
+    def no_length(cache: Any) -> int:
+        raise IndexError("tuple index out of range")
+
+    for error in (np.exceptions.AxisError, ValueError):
+        for count in (tokens, no_length):
+            yield cache_by(failing(error), count)
+
+
+@misconception(
+    "KVCache",
     "one token of each chunk",
     about="content batch long",
     told="Your append keeps the last token of the chunk, and a chunk may hold many.",
@@ -707,12 +732,13 @@ def newest_only() -> Iterator[Form]:
 @misconception(
     "decode_step",
     "a number of axes assumed",
-    about="chunk form",
+    about="chunk form chunking",
     told=(
-        "Your step counts on a fixed number of axes: `.T` turns all of them round, and a fixed "
-        "transposition fits one number only. Only the last two belong to the product."
+        "Your step counts on a fixed number of axes, and any may stand in front of the last two. "
+        "`len(array)` is the first axis, `.T` turns all of them round, and a fixed transposition "
+        "fits one number only."
     ),
-    question="Keys of shape (B, H, S, d): what is the shape of `keys.T`?",
+    question="q of shape (B, H, n, d): what is `len(q)`, and what is the shape of `q.T`?",
 )
 def axes_assumed() -> Iterator[Form]:
     def turned(turn: Callable[[Array], Array]) -> Form:
@@ -729,6 +755,12 @@ def axes_assumed() -> Iterator[Form]:
     yield turned(lambda K: np.transpose(K, (0, 2, 1)) if K.ndim > 2 else K.T)
     yield turned(lambda K: np.transpose(K, (0, 1, 3, 2)) if K.ndim > 2 else K.T)
     yield turned(lambda K: np.swapaxes(K, 0, 1))
+
+    def first_axis_counted(q: Array, k: Array, v: Array, cache: Any) -> Array:
+        cache.append(k, v)
+        return look(q, cache.keys, cache.values, lambda _, keys: bottom_right(len(q), keys))[0]
+
+    yield first_axis_counted
 
 
 @misconception(
@@ -785,8 +817,8 @@ def not_itself() -> Iterator[Form]:
     "an empty cache read",
     about="token chunk",
     told=(
-        "Your step looks at the cache before the new tokens are in it. At first there is nothing "
-        "to look at, and later the new tokens do not see themselves."
+        "Your step looks at the cache, or asks for its length, before the new tokens are in it. At "
+        "first it is empty, and later the new tokens' own keys are missing."
     ),
     question="Which line comes first in your step: reading the cache, or appending to it?",
 )
@@ -799,6 +831,7 @@ def empty_cache_read() -> Iterator[Form]:
 
     for error in (AttributeError, TypeError, ValueError, IndexError, np.exceptions.AxisError):
         yield past_only(raising(error))
+    yield step_by(rule=lambda new, keys: bottom_right(new, keys - new))
 
 
 @misconception(
