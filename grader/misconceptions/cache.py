@@ -145,6 +145,15 @@ def another_axis() -> Iterator[Form]:
     yield cache_by(token_by_token)
 
 
+def refusing(error: type[Exception]) -> Join:
+    """The first chunk cannot be joined to what is there."""
+
+    def join(held: Array | None, new: Array) -> Array:
+        raise error("nothing is there yet")
+
+    return join
+
+
 def joined(chunks: list[Array]) -> Array:
     """The right thing to make of a list of chunks."""
     return np.concatenate(chunks, axis=-2)
@@ -266,23 +275,13 @@ def first_lost() -> Iterator[Form]:
     about="separate content length long copies kinds",
     told=(
         "Your append joins the first chunk to an empty array (or to None), which has neither its "
-        "axes nor its widths. Nothing is there yet that it could be joined to."
+        "axes nor its widths. There is nothing to join it to yet."
     ),
     question="What must append do when the cache is empty?",
 )
 def joined_to_nothing() -> Iterator[Form]:
-    def failing(error: type[Exception]) -> Callable[[Any, Any], Any]:
-        def at_first(*given: Any) -> Any:
-            raise error("nothing is there yet")
-
-        return at_first
-
-    def no_length(cache: Any) -> int:
-        raise IndexError("tuple index out of range")
-
     for error in (np.exceptions.AxisError, ValueError):
-        for count in (tokens, no_length):
-            yield cache_by(failing(error), count)
+        yield cache_by(refusing(error), tokens)
 
 
 @misconception(
@@ -428,6 +427,7 @@ def no_length_at_first() -> Iterator[Form]:
     for error in (AttributeError, TypeError, IndexError, ValueError):
         yield cache_by(count=failing(error))
     yield cache_by(count=lambda cache: None if cache.keys is None else positions(cache))
+    yield cache_by(refusing(np.exceptions.AxisError), failing(IndexError))
 
 
 @misconception(
