@@ -96,13 +96,12 @@ def cache_counts(KVCache: Any) -> None:
     seen.demand(seen.value == 0, "wrong length", why, 0)
     first, more, _ = _shuffled("cache_counts", 2, 3, 4)
     for lead in ((), (6,), (6, 7)):
-        stack = _stack("cache_counts", (*lead, first + more, 5))
-        K, V = _two(stack)
         for sizes in ([first],) if lead else ([first], [first, more]):
-            script = (Append(K, V, pieces(sizes, sum(sizes))), Length())
-            seen = ask(KVCache, New(), *script)[-1]
-            why = f"{sum(sizes)} tokens were appended, in {len(sizes)} chunk(s): n is axis −2 of k."
-            seen.demand(seen.value == sum(sizes), "wrong length", why, sum(sizes))
+            length = sum(sizes)
+            K, V = np.ones((*lead, length, 2)), np.ones((*lead, length, 3))
+            seen = ask(KVCache, New(), Append(K, V, pieces(sizes, length)), Length())[-1]
+            why = f"{length} tokens were appended, in {len(sizes)} chunk(s): n is axis −2 of k."
+            seen.demand(seen.value == length, "wrong length", why, length)
     passed("len(cache) is the number of tokens in it", seen)
 
 

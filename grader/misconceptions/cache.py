@@ -145,6 +145,15 @@ def another_axis() -> Iterator[Form]:
     yield cache_by(token_by_token)
 
 
+def refusing(error: type[Exception]) -> Join:
+    """The first chunk cannot be joined to what is there."""
+
+    def join(held: Array | None, new: Array) -> Array:
+        raise error("nothing is there yet")
+
+    return join
+
+
 def joined(chunks: list[Array]) -> Array:
     """The right thing to make of a list of chunks."""
     return np.concatenate(chunks, axis=-2)
@@ -258,6 +267,21 @@ def first_lost() -> Iterator[Form]:
 
     yield cache_by(join)
     yield cache_by(join, tokens)
+
+
+@misconception(
+    "KVCache",
+    "joined to nothing",
+    about="separate content length long copies kinds",
+    told=(
+        "Your append joins the first chunk to an empty array (or to None), which has neither its "
+        "axes nor its widths. There is nothing to join it to yet."
+    ),
+    question="What must append do when the cache is empty?",
+)
+def joined_to_nothing() -> Iterator[Form]:
+    for error in (np.exceptions.AxisError, ValueError):
+        yield cache_by(refusing(error), tokens)
 
 
 @misconception(
@@ -403,6 +427,7 @@ def no_length_at_first() -> Iterator[Form]:
     for error in (AttributeError, TypeError, IndexError, ValueError):
         yield cache_by(count=failing(error))
     yield cache_by(count=lambda cache: None if cache.keys is None else positions(cache))
+    yield cache_by(refusing(np.exceptions.AxisError), failing(IndexError))
 
 
 @misconception(
@@ -707,12 +732,13 @@ def newest_only() -> Iterator[Form]:
 @misconception(
     "decode_step",
     "a number of axes assumed",
-    about="chunk form",
+    about="chunk form chunking",
     told=(
-        "Your step counts on a fixed number of axes: `.T` turns all of them round, and a fixed "
-        "transposition fits one number only. Only the last two belong to the product."
+        "Your step counts on a fixed number of axes, and any may stand in front of the last two. "
+        "`len(array)` is the first axis, `.T` turns all of them round, and a fixed transposition "
+        "fits one number only."
     ),
-    question="Keys of shape (B, H, S, d): what is the shape of `keys.T`?",
+    question="q of shape (B, H, n, d): what is `len(q)`, and what is the shape of `q.T`?",
 )
 def axes_assumed() -> Iterator[Form]:
     def turned(turn: Callable[[Array], Array]) -> Form:
@@ -729,6 +755,12 @@ def axes_assumed() -> Iterator[Form]:
     yield turned(lambda K: np.transpose(K, (0, 2, 1)) if K.ndim > 2 else K.T)
     yield turned(lambda K: np.transpose(K, (0, 1, 3, 2)) if K.ndim > 2 else K.T)
     yield turned(lambda K: np.swapaxes(K, 0, 1))
+
+    def first_axis_counted(q: Array, k: Array, v: Array, cache: Any) -> Array:
+        cache.append(k, v)
+        return look(q, cache.keys, cache.values, lambda _, keys: bottom_right(len(q), keys))[0]
+
+    yield first_axis_counted
 
 
 @misconception(
@@ -785,8 +817,8 @@ def not_itself() -> Iterator[Form]:
     "an empty cache read",
     about="token chunk",
     told=(
-        "Your step looks at the cache before the new tokens are in it. At first there is nothing "
-        "to look at, and later the new tokens do not see themselves."
+        "Your step looks at the cache, or asks for its length, before the new tokens are in it. At "
+        "first it is empty, and later the new tokens' own keys are missing."
     ),
     question="Which line comes first in your step: reading the cache, or appending to it?",
 )
@@ -799,6 +831,7 @@ def empty_cache_read() -> Iterator[Form]:
 
     for error in (AttributeError, TypeError, ValueError, IndexError, np.exceptions.AxisError):
         yield past_only(raising(error))
+    yield step_by(rule=lambda new, keys: bottom_right(new, keys - new))
 
 
 @misconception(
