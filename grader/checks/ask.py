@@ -329,7 +329,8 @@ def shown(value: Any, digits: int = 4) -> str:
         return f"{value:.{digits}g}"
     if isinstance(value, np.ndarray) and value.size:
         text = _array_text(value, digits)
-        return text if value.dtype == np.float64 else f"{text}  ({value.dtype})"
+        plain = value.dtype == np.float64 or (value.ndim == 0 and value.dtype.kind in "iu")
+        return text if plain else f"{text}  ({value.dtype})"
     if isinstance(value, list):
         whole = len(value) <= LARGEST_SHOWN
         items = [shown(item, digits) for item in (value if whole else value[:3])]

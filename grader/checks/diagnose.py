@@ -173,7 +173,8 @@ def _must_answer_alike(question: Question, asked: list[Asked], things: tuple[Any
             again.fail(
                 "another answer the second time",
                 "The same question was asked twice, and the answers differ (expected is the first "
-                "one). What does your code keep from one call to the next?",
+                "one). Does your code keep something from one call to the next, or draw random "
+                "numbers of its own?",
                 first.seen.value,
             )
 

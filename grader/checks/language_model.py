@@ -411,7 +411,7 @@ def _must_scale(
             "its dot product."
         )
         part.must_be_finite(_array(part), told)
-        expected = scaled * np.repeat(own, d_k, axis=1)
+        expected = scaled * np.repeat(own, d_k, axis=1) + 0.0  # no −0 is shown
         part.must_equal(_array(part), expected, f"wrong scale of {name}", told)
 
 
@@ -438,7 +438,7 @@ def _must_weigh(
     part.must_be_finite(taken, told)
     if (taken > 0).all() and _close(np.log(taken[1] / taken[0]), scaled * d_k):
         return
-    Q[0] = 0.0
+    Q = np.vstack([np.zeros((1, d_k)), Q[1:]])  # a new one: the first call is asked once more
     V = np.zeros((S_k, d_v))
     V[1] = 1.0
     other = _part(ask(attention_backward, Q, K, V, np.ones((S_q, d_v)), **given), "dQ", Q.shape)

@@ -563,6 +563,7 @@ def given_on_one_way() -> Iterator[Form]:
 )
 def zero_for_none() -> Iterator[Form]:
     yield back(scale=lambda Q, K, V, given: given or root(Q, K, V, None))
+    yield back(chain=lambda p: p.given or root(p.Q, p.K, p.V, None))
 
 
 # --- masks ------------------------------------------------------------------------------------
@@ -724,6 +725,11 @@ def no_stacks() -> Iterator[Form]:
     yield back(dV=lambda dS, p: p.weights.T @ p.grad)
     yield back(dK=lambda dS, p: dS.T @ p.Q, dV=lambda dS, p: p.weights.T @ p.grad)
     yield back(up=lambda p: p.grad @ p.V.T)
+    yield back(
+        up=lambda p: p.grad @ p.V.T,
+        dK=lambda dS, p: dS.T @ p.Q,
+        dV=lambda dS, p: p.weights.T @ p.grad,
+    )
 
     def transposed_all(
         Q: Any, K: Any, V: Any, grad_out: Any, mask: Any = None, scale: Any = None

@@ -241,6 +241,7 @@ def test_a_pasted_call_gives_what_the_check_saw():
         (np.float64(1e-300), "1e-300"),
         ([0.5, math.nan], "[0.5, nan]"),
         (np.array([1.0, 2.0], np.float16), "[1, 2]  (float16)"),
+        ([np.array(3), np.array(0)], "[3, 0]"),
         (None, "None"),
     ],
 )
