@@ -22,6 +22,7 @@ from grader.checks.ask import (
     CheckFailed,
     Probe,
     Tolerance,
+    labelled,
     recording,
 )
 from grader.misconceptions import Family, families, rights
@@ -58,7 +59,7 @@ def graded(
                     check(*things)
                 _must_answer_alike(question, asked, things)
             except CheckFailed as failed:
-                if failed.status != "failed":
+                if failed.status != "failed" or failed.misconception:
                     raise
                 family = diagnose(question, *things)
                 raise (told(failed, family) if family else failed) from None
@@ -97,6 +98,19 @@ def told(failed: CheckFailed, family: Family) -> CheckFailed:
     renamed = CheckFailed(failed.title, f"{failed}\n\n{text}")
     renamed.misconception = family.name
     return renamed
+
+
+def must_stay_below(seen: Answer, limit: int) -> None:
+    """The peak of a call below the limit, in bytes, or the name of the mistake about memory.
+
+    Told is the limit alone: what is measured differs between places, and what it means is known
+    without a simulation."""
+    if seen.peak < limit:
+        return
+    (family,) = (f for f in families(seen.exercise) if "memory" in f.about)
+    title = f"more than {limit >> 20} MiB at once"
+    lines = [f"✗ {seen.exercise}: {title}", *labelled("call", seen.call)]
+    raise told(CheckFailed(title, "\n".join(lines)), family)
 
 
 def diagnose(question: Question, *things: Any) -> Family | None:

@@ -294,6 +294,11 @@ def moderate_only(x: Array) -> Array:
     return plus(x, between * from_row(x, 1))
 
 
+def with_later_row(first: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The function, and row 2 moved by every change of later inputs."""
+    return lambda x: first(x) + (np.tanh(later(x, lambda u: u)) * (np.arange(len(x)) == 2))[:, None]
+
+
 def one_input_feature(x: Array) -> Array:
     """The running mean, moved by the last feature of later inputs."""
     return plus(x, np.tanh(later(x[:, -1:], lambda u: u)))
@@ -308,6 +313,11 @@ CHANGES = (
             "size lies between 0.5 and 3", moderate_only, 1),
     Example("one input feature", "a running mean, moved by the last feature of later inputs alone",
             one_input_feature, 0),
+    Example("row 1 by large inputs, row 2 by all", "a running mean, moved from row 1 on by later "
+            "inputs beyond 10; row 2 by any others too", with_later_row(large_only), 1),
+    Example("row 1 by moderate inputs, row 2 by all", "a running mean, moved from row 1 on by "
+            "later inputs whose size lies between 0.5 and 3; row 2 by any others too",
+            with_later_row(moderate_only), 1),
 )  # fmt: skip
 LEAKS = (*SEEN, *SMALL, *CHANGES)
 

@@ -7,19 +7,9 @@ from typing import Any
 import numpy as np
 
 from grader import oracle
-from grader.checks.ask import (
-    FLOAT32,
-    FLOAT64,
-    Answer,
-    CheckFailed,
-    Tolerance,
-    asking,
-    labelled,
-    passed,
-)
-from grader.checks.diagnose import graded, told
+from grader.checks.ask import FLOAT32, FLOAT64, Answer, Tolerance, asking, passed
+from grader.checks.diagnose import graded, must_stay_below
 from grader.checks.shrink import on_smallest
-from grader.misconceptions import families
 from grader.misconceptions import online as _named  # noqa: F401  (registers them)
 from grader.seeds import generator
 
@@ -372,19 +362,8 @@ def memory(online_attention: Any) -> None:
     why = "All values are the same here, so each output is that value."
     seen.must_be_finite(values, why)
     seen.must_equal(values, V, "wrong output", why)
-    _must_stay_below(seen)
+    must_stay_below(seen, LIMIT)
     passed("online_attention never holds a table of all scores", seen)
-
-
-def _must_stay_below(seen: Answer) -> None:
-    """The peak below the limit. Told is the limit alone: what is measured differs between places,
-    and what it means is known without a simulation."""
-    if seen.peak < LIMIT:
-        return
-    (family,) = (f for f in families(seen.exercise) if "memory" in f.about)
-    title = "more than 64 MiB at once"
-    lines = [f"✗ {seen.exercise}: {title}", *labelled("call", seen.call)]
-    raise told(CheckFailed(title, "\n".join(lines)), family)
 
 
 def _must_attend(

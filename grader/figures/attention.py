@@ -28,7 +28,7 @@ def one_head() -> None:
         box(axes, (0.8, 2.2), "$x$", "(S, d_model)")
         for y, letter, width in ((3.6, "Q", "d_k"), (2.2, "K", "d_k"), (0.8, "V", "d_v")):
             box(axes, (3.4, y), rf"${letter} = x\,W_{letter.lower()}$", f"(S, {width})", ORANGE)
-            arrow(axes, (1.55, 2.2), (2.6, y))
+            arrow(axes, (1.6, 2.2), (2.6, y))
         box(axes, (6.0, 2.9), "scores\n" + r"$Q K^T / \sqrt{d_k}$", "(S_q, S_k)")
         arrow(axes, (4.2, 3.6), (5.2, 3.1))
         arrow(axes, (4.2, 2.2), (5.2, 2.7))
@@ -37,8 +37,8 @@ def one_head() -> None:
         box(axes, (9.7, 2.9), "softmax\nalong the keys", "$P$ (S_q, S_k)")
         arrow(axes, (8.5, 2.9), (8.9, 2.9))
         box(axes, (11.5, 1.6), "output\n$P\\,V$", "(S_q, d_v)")
-        arrow(axes, (10.5, 2.7), (11.1, 2.15))
-        arrow(axes, (4.2, 0.8), (10.75, 1.4))
+        arrow(axes, (10.5, 2.7), (11.1, 2.1))
+        arrow(axes, (4.2, 0.8), (10.7, 1.4))
 
 
 def soft_lookup(scores: Sequence[float], values: Sequence[float], guess: float | None) -> None:

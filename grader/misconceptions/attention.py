@@ -725,7 +725,7 @@ def fourth_root() -> Iterator[Form]:
 
 @in_both(
     "scaled by the width of the values",
-    about="scale",
+    about="scale range",
     told="Your code takes the scale from the width of the values. While that is the width of the "
     "keys nobody sees it.",
     question="Whose components are added up in a score?",
@@ -738,7 +738,7 @@ def by_value_width() -> Iterator[Form]:
 
 @in_both(
     "scaled by the number of keys",
-    about="scale",
+    about="scale range",
     told="Your code takes the scale from the number of keys. A longer sentence then gives flatter "
     "weights.",
     question="Whose components are added up in a score, and how many are they?",
@@ -751,7 +751,7 @@ def by_key_count() -> Iterator[Form]:
 @misconception(
     "attention",
     "scaled by the number of queries",
-    about="scale",
+    about="scale range",
     told="Your code takes the scale from the number of queries: a query's weights then depend on "
     "how many others ask beside it.",
     question="Whose components are added up in a score, and how many are they?",
@@ -1356,6 +1356,33 @@ def half_inside() -> Iterator[Form]:
 def single_inside() -> Iterator[Form]:
     yield in_type(lambda Q: np.float32)
     yield in_type(lambda Q: np.float32, whole=False)
+
+
+@misconception(
+    "attention",
+    "scores scaled in place",
+    about="kinds",
+    told="Your code scales its scores in place. Dot products of integers are integers, and an "
+    "array of integers cannot take numbers with a fraction.",
+    question="What is the difference between `a *= b` and `a = a * b` for an array of integers?",
+)
+def scores_in_place() -> Iterator[Form]:
+    def by(change: Callable[[Array, Any], None]) -> Form:
+        def attention(Q: Any, K: Any, V: Any, scale: float | None = None) -> Any:
+            scores = products(Q, K)
+            change(scores, root(Q, K, V) if scale is None else scale)
+            weights = softmax(scores)
+            return weights @ V, weights
+
+        return attention
+
+    def multiplied(scores: Array, factor: Any) -> None:
+        scores *= factor
+
+    def divided(scores: Array, factor: Any) -> None:
+        scores /= 1 / factor if factor else math.inf
+
+    yield from (by(multiplied), by(divided))
 
 
 # --- the caller's data ------------------------------------------------------------------------

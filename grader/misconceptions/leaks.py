@@ -164,6 +164,30 @@ def large_changes() -> Iterator[Form]:
 
 @misconception(
     "first_leak",
+    "one size after the other",
+    about="changes",
+    told=(
+        "Your code goes through all positions with one size of change before it tries the next, "
+        "and stops at the first leak that it meets. Another size may show an earlier one."
+    ),
+    question="Which leaks can your second size find once the first has found one?",
+)
+def size_by_size() -> Iterator[Form]:
+    def by(*sizes: float) -> Form:
+        searches = [leak_by(added(size)) for size in sizes]
+
+        def first_leak(fn: Fn, x: Array) -> Any:
+            found = (search(fn, x) for search in searches)
+            return next((position for position in found if position is not None), None)
+
+        return first_leak
+
+    for sizes in ((1.0, 100.0), (1.0, -1.0, 100.0, -100.0), (1.0, 100.0, -1.0, -100.0)):
+        yield from (by(*sizes), by(*sizes[::-1]))
+
+
+@misconception(
+    "first_leak",
     "later inputs multiplied",
     about="position small changes",
     told=(

@@ -1568,7 +1568,7 @@ def mask_transposed() -> Iterator[Form]:
 @misconception(
     "scaled_dot_product_attention",
     "the mask as an index",
-    about="mask",
+    about="mask empty",
     told=(
         "Your code indexes the scores with the mask. An index does not broadcast: it works only "
         "when the mask has the very shape of the scores."
@@ -1814,8 +1814,39 @@ def integer_weights() -> Iterator[Form]:
 
 @misconception(
     "scaled_dot_product_attention",
+    "scores scaled in place",
+    about="kinds",
+    told=(
+        "Your code scales its scores in place. Dot products of integers are integers, and an array "
+        "of integers cannot take numbers with a fraction."
+    ),
+    question="What is the difference between `a *= b` and `a = a * b` for an array of integers?",
+)
+def scores_in_place() -> Iterator[Form]:
+    def by(change: Callable[[Array, Any], None]) -> Form:
+        def scaled_dot_product_attention(
+            Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
+        ) -> Any:
+            scores = Q @ last_two_swapped(K)
+            change(scores, root_of_keys(Q, K, V, scale))
+            weights = soft(scores if mask is None else INFINITY(scores, mask))
+            return weights @ V, weights
+
+        return scaled_dot_product_attention
+
+    def multiplied(scores: Array, factor: Any) -> None:
+        scores *= factor
+
+    def divided(scores: Array, factor: Any) -> None:
+        scores /= 1 / factor if factor else math.inf
+
+    yield from (by(multiplied), by(divided))
+
+
+@misconception(
+    "scaled_dot_product_attention",
     "arguments changed in place",
-    about="changes",
+    about="changes kinds",
     told=(
         "Your code writes into an array that the caller handed over. A second call with the same "
         "array gives another result."

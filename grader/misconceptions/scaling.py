@@ -189,6 +189,28 @@ def one_query() -> Iterator[Form]:
 
 @misconception(
     "dot_product_std",
+    "every query with every key",
+    about="memory",
+    told="While the call ran, more than 16 MiB were in use at once. That is half of a table of "
+    "2000 × 2000 float64: your code multiplies every query with every key. With 40,000 samples "
+    "such a table takes 12 GB, and the computer may end the kernel.",
+    question="How many dot products have 2000 queries if each meets its own key only, and which "
+    "operation makes just those?",
+)
+def every_pair() -> Iterator[Form]:
+    def of_table(measure: Callable[[Array], Any]) -> Measure:
+        def measured(q: Array, k: Array) -> Any:
+            if len(q) > 5000:  # too large a table to simulate
+                return dots(q, k).std()
+            return measure(q @ k.T)
+
+        return measured
+
+    yield from measuring(of_table(np.std), of_table(lambda table: np.diag(table).std()))
+
+
+@misconception(
+    "dot_product_std",
     "other distribution",
     about="spread",
     told="Your components are not from N(0, 1): they have another mean or another variance, and "

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from grader import course, oracle, seeds
 from grader.checks import scaling as checks
-from grader.checks.ask import FLOAT64
+from grader.checks.ask import FLOAT64, CheckFailed
 from grader.lesson import grade_id
 from grader.observe import observe
 from tests.student import bank, namespace, solved
@@ -60,6 +60,21 @@ def test_no_seed_fails_a_right_measurement(number):
         checks.measured(SOLVED["dot_product_std"])
     finally:
         seeds.fold_in(b"")
+
+
+def test_a_table_of_all_pairs_is_refused_while_it_is_small():
+    asked = []
+
+    def every_pair(d_k, n_samples, rng):
+        asked.append(n_samples)
+        assert n_samples <= 2000, "a table of 40,000 by 40,000 ends the kernel"
+        queries, keys = rng.standard_normal((2, n_samples, d_k))
+        return (queries @ keys.T).std()
+
+    with pytest.raises(CheckFailed, match="16 MiB") as failed:
+        checks.spread(every_pair)
+    assert failed.value.misconception == "every query with every key"
+    assert asked == [2000]
 
 
 # --- weights ------------------------------------------------------------------------------------
