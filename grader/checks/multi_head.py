@@ -59,7 +59,7 @@ def split_any(split_heads: Any) -> None:
 
 def _must_split(split_heads: Any, x: Array, n_heads: int, why: str) -> Answer:
     seen = ask_split(split_heads, x, n_heads)
-    expected = oracle.split_heads(x, n_heads)
+    expected = oracle.split_heads(x, n_heads).astype(x.dtype)
     seen.must_equal(seen.must_be_array(expected.shape), expected, "wrong order", why)
     return seen
 
@@ -91,7 +91,7 @@ def merge_any(merge_heads: Any) -> None:
 
 def _must_merge(merge_heads: Any, heads: Array, why: str) -> Answer:
     seen = ask_merge(merge_heads, heads)
-    expected = oracle.merge_heads(heads)
+    expected = oracle.merge_heads(heads).astype(heads.dtype)
     seen.must_equal(seen.must_be_array(expected.shape), expected, "wrong order", why)
     return seen
 
@@ -344,6 +344,7 @@ def groups(grouped_query_attention: Any) -> None:
         (1, 2, (1, 4, 2)),
         (1, 2, (1, 6, 2)),
         (1, 2, (1, 6, 3)),
+        (1, 2, (2, 4, 2)),
         (2, 3, (2, 6, 2)),
         (1, 4, (2, 6, 3)),
     ):

@@ -85,6 +85,15 @@ def test_a_notebook_shows_the_text_and_no_traceback():
     assert "ask.py" not in text
 
 
+def test_a_call_that_is_stopped_is_told_without_a_traceback_and_is_still_an_interrupt():
+    f = student("def f(x):\n    for _ in x:\n        raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ask(f, [1.0])
+    text = "\n".join(caught.value._render_traceback_())
+    assert "✗ softmax: stopped" in text
+    assert text.endswith("  at        line 3 of f: raise KeyboardInterrupt")
+
+
 # --- the stages ---------------------------------------------------------------------------------
 
 
@@ -229,6 +238,20 @@ def test_a_pasted_call_gives_what_the_check_saw():
     np.testing.assert_array_equal(called[0], TABLE.astype(np.float32))
     assert called[1] == 0
     assert text.endswith("  # in Fortran order")
+
+
+def test_a_long_call_has_a_line_for_each_argument_and_is_the_same():
+    args = (np.arange(60.0).reshape(2, 5, 6), np.eye(6), np.full((6, 6), 0.5), 2)
+    text = call_text("attend", args, {"mask": None}, "as it was")
+    lines = text.split("\n")
+    assert lines[0] == "attend("
+    assert lines[-5:] == [
+        "    np.eye(6),", "    np.full((6, 6), 0.5),", "    2,", "    mask=None,", ")  # as it was",
+    ]  # fmt: skip
+    assert max(map(len, lines)) <= 88
+    called = eval(text, {"np": np, "attend": lambda *args, mask: (*args, mask)})
+    for again, wanted in zip(called, (*args, None), strict=True):
+        np.testing.assert_array_equal(again, wanted)
 
 
 # --- values for reading ---------------------------------------------------------------------------
