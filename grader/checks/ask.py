@@ -28,7 +28,7 @@ WIDTH = 78
 BESIDE_LABEL = WIDTH - 12
 LARGEST_SHOWN = 24
 LONGEST_LIST = 290
-LONGEST_CALL = 88  # with its label it fits beside JupyterLab's file browser
+LONGEST_LINE = 96  # of a call; with its label it fits beside JupyterLab's file browser
 GLUE = "\xa0"  # a space at which no line is broken
 MOST_AXES_SHOWN = 4
 
@@ -402,24 +402,38 @@ def call_text(exercise: str, args: tuple[Any, ...], kwargs: dict[str, Any], note
     given = [source_of(arg) for arg in args]
     given += [f"{name}={source_of(value)}" for name, value in kwargs.items()]
     call = f"{exercise}({', '.join(given)})"
-    if len(call) > LONGEST_CALL and len(given) > 1:
-        lines = [line for each in given for line in _argument_lines(f"{each},")]
-        call = "\n".join([f"{exercise}(", *lines, ")"])
+    if len(call) > LONGEST_LINE:
+        call = "\n".join(_lines_of_call(exercise, given))
     return f"{call}  # {note}" if note else call
 
 
+def _lines_of_call(exercise: str, given: list[str]) -> list[str]:
+    """Short arguments fill a line; one that takes several lines has them for itself."""
+    lines, room_left = [f"{exercise}("], True
+    for argument in (*(f"{each}," for each in given[:-1]), f"{given[-1]})"):
+        own = _argument_lines(argument)
+        joined = f"{lines[-1]} {own[0]}".replace("( ", "(", 1)
+        if room_left and len(own) == 1 and len(joined) <= LONGEST_LINE:
+            lines[-1] = joined
+        else:
+            lines += [f"    {line}" for line in own]
+        room_left = len(own) == 1
+    return lines
+
+
 def _argument_lines(argument: str) -> list[str]:
-    """An argument on lines of its own, broken between rows, or where a row is too long in it."""
-    rows_whole = re.sub(r"(?<!\]), ", f",{GLUE}", argument)
-    lines = _broken(rows_whole)
-    lines = lines if max(map(len, lines)) <= LONGEST_CALL else _broken(argument)
+    """The argument, broken nowhere, or if it is long between rows, or if these are too."""
+    if len(argument) <= LONGEST_LINE - 4:
+        return [argument]
+    rows = _broken(re.sub(r"(?<!\]), ", f",{GLUE}", argument))
+    lines = rows if max(map(len, rows)) <= LONGEST_LINE - 4 else _broken(argument)
     return [line.replace(GLUE, " ") for line in lines]
 
 
 def _broken(argument: str) -> list[str]:
     return textwrap.wrap(
-        argument, LONGEST_CALL, initial_indent=" " * 4, subsequent_indent=" " * 8,
-        break_long_words=False, break_on_hyphens=False,
+        argument, LONGEST_LINE - 4, subsequent_indent=" " * 4, break_long_words=False,
+        break_on_hyphens=False,
     )  # fmt: skip
 
 
@@ -449,12 +463,21 @@ def _array_source(array: np.ndarray) -> str:
         return f"np.full({array.shape}, {source_of(array.flat[0].item())}{dtype})"
     if array.ndim == 2 and not dtype and len(array) > 1 and _is_identity(array):
         return f"np.eye({len(array)})"
+    if array.size > 12 and _is_whole(array):
+        return f"np.array({array.astype(np.int64).tolist()}, dtype=float)"
     numbers = source_of(array.tolist()).replace("math.", "np.")
     return f"np.array({numbers}{dtype})"
 
 
 def _is_identity(array: np.ndarray) -> bool:
     return array.dtype == np.float64 and np.array_equal(array, np.eye(len(array)))
+
+
+def _is_whole(array: np.ndarray) -> bool:
+    """Whether these are floats that can be written as integers, which is shorter."""
+    if array.dtype != np.float64 or not (np.abs(array) < 2**31).all():
+        return False
+    return bool((array == np.trunc(array)).all()) and not np.signbit(array[array == 0]).any()
 
 
 def _wrapped(text: str, width: int = WIDTH) -> list[str]:

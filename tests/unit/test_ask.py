@@ -240,18 +240,28 @@ def test_a_pasted_call_gives_what_the_check_saw():
     assert text.endswith("  # in Fortran order")
 
 
-def test_a_long_call_has_a_line_for_each_argument_and_is_the_same():
-    args = (np.arange(60.0).reshape(2, 5, 6), np.eye(6), np.full((6, 6), 0.5), 2)
+def test_a_long_call_is_broken_between_arguments_or_rows_and_is_the_same():
+    args = (2, np.arange(60.0).reshape(2, 5, 6) / 8, np.eye(6), np.full((6, 6), 0.5))
     text = call_text("attend", args, {"mask": None}, "as it was")
     lines = text.split("\n")
-    assert lines[0] == "attend("
-    assert lines[-5:] == [
-        "    np.eye(6),", "    np.full((6, 6), 0.5),", "    2,", "    mask=None,", ")  # as it was",
-    ]  # fmt: skip
-    assert max(map(len, lines)) <= 88
+    assert lines[0] == "attend(2,"
+    assert lines[1].startswith("    np.array([[[0.0, 0.125, ")
+    assert all(line.endswith(("],", "]),")) for line in lines[1:-1])
+    assert lines[-1] == "    np.eye(6), np.full((6, 6), 0.5), mask=None)  # as it was"
+    assert max(map(len, lines)) <= 96
     called = eval(text, {"np": np, "attend": lambda *args, mask: (*args, mask)})
     for again, wanted in zip(called, (*args, None), strict=True):
         np.testing.assert_array_equal(again, wanted)
+
+
+@pytest.mark.parametrize("last", [1.0, -0.0, 1e300, math.nan, -math.inf])
+def test_a_large_array_of_whole_numbers_is_told_without_their_points(last):
+    array = np.append(np.arange(-9.0, 11.0), last)
+    again = pasted(array)
+    assert ("dtype=float" in source_of(array)) == (last == 1.0)
+    np.testing.assert_array_equal(again, array)
+    np.testing.assert_array_equal(np.signbit(again), np.signbit(array))
+    assert again.dtype == array.dtype
 
 
 # --- values for reading ---------------------------------------------------------------------------
