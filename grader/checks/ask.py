@@ -12,12 +12,24 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from grader.observe import DIED, TIME_LIMIT, Absent, Handle, NotData, Observed, is_callable, observe
+from grader.observe import (
+    DIED,
+    TIME_LIMIT,
+    Absent,
+    Handle,
+    NotData,
+    Observed,
+    describe,
+    is_callable,
+    observe,
+)
 
 WIDTH = 78
 BESIDE_LABEL = WIDTH - 12
 LARGEST_SHOWN = 24
 LONGEST_LIST = 290
+LONGEST_LINE = 96  # of a call; with its label it fits beside JupyterLab's file browser
+GLUE = "\xa0"  # a space at which no line is broken
 MOST_AXES_SHOWN = 4
 
 
@@ -32,9 +44,7 @@ class CheckFailed(AssertionError):
         self.title = title
 
     def _render_traceback_(self) -> list[str]:
-        first, _, rest = str(self).partition("\n")
-        # Bold only: red on the dark theme's red ground cannot be read.
-        return [f"\x1b[1m{first}\x1b[0m", *rest.split("\n")] if rest else [first]
+        return _rendered(str(self))
 
 
 class NotWritten(CheckFailed, NotImplementedError):
@@ -47,6 +57,19 @@ class TooSlow(CheckFailed):
     """The student's code ran into a time limit."""
 
     status = "timeout"
+
+
+class Stopped(KeyboardInterrupt):
+    """A call that was stopped by hand: an interrupt like any other, shown without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return _rendered(str(self))
+
+
+def _rendered(text: str) -> list[str]:
+    first, _, rest = text.partition("\n")
+    # Bold only: red on the dark theme's red ground cannot be read.
+    return [f"\x1b[1m{first}\x1b[0m", *rest.split("\n")] if rest else [first]
 
 
 @dataclass(frozen=True)
@@ -125,7 +148,13 @@ def asking(exercise: str) -> "Callable[..., Answer]":
     ) -> Answer:
         refuse_absent(exercise, function)
         call = call_text(exercise, args, kwargs, note)
-        answer = Answer(exercise, call, observe(function, *args, memory=memory, **kwargs))
+        try:
+            answer = Answer(exercise, call, observe(function, *args, memory=memory, **kwargs))
+        except KeyboardInterrupt as interrupt:
+            lines = [f"✗ {exercise}: stopped", *labelled("call", call)]
+            where = describe(interrupt).where
+            lines += labelled("at", _place(where)) if where else []
+            raise Stopped("\n".join(lines)) from None
         if not memory:
             record(Asked(Probe(args, kwargs), call, answer.seen))
         if answer.raised is None or answer.raised != may_raise:
@@ -374,7 +403,39 @@ def call_text(exercise: str, args: tuple[Any, ...], kwargs: dict[str, Any], note
     given = [source_of(arg) for arg in args]
     given += [f"{name}={source_of(value)}" for name, value in kwargs.items()]
     call = f"{exercise}({', '.join(given)})"
+    if len(call) > LONGEST_LINE:
+        call = "\n".join(_lines_of_call(exercise, given))
     return f"{call}  # {note}" if note else call
+
+
+def _lines_of_call(exercise: str, given: list[str]) -> list[str]:
+    """Short arguments fill a line; one that takes several lines has them for itself."""
+    lines, room_left = [f"{exercise}("], True
+    for argument in (*(f"{each}," for each in given[:-1]), f"{given[-1]})"):
+        own = _argument_lines(argument)
+        joined = f"{lines[-1]} {own[0]}".replace("( ", "(", 1)
+        if room_left and len(own) == 1 and len(joined) <= LONGEST_LINE:
+            lines[-1] = joined
+        else:
+            lines += [f"    {line}" for line in own]
+        room_left = len(own) == 1
+    return lines
+
+
+def _argument_lines(argument: str) -> list[str]:
+    """The argument, broken nowhere, or if it is long between rows, or if these are too."""
+    if len(argument) <= LONGEST_LINE - 4:
+        return [argument]
+    rows = _broken(re.sub(r"(?<!\]), ", f",{GLUE}", argument))
+    lines = rows if max(map(len, rows)) <= LONGEST_LINE - 4 else _broken(argument)
+    return [line.replace(GLUE, " ") for line in lines]
+
+
+def _broken(argument: str) -> list[str]:
+    return textwrap.wrap(
+        argument, LONGEST_LINE - 4, subsequent_indent=" " * 4, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def source_of(value: Any) -> str:
@@ -401,8 +462,23 @@ def _array_source(array: np.ndarray) -> str:
     dtype = "" if usual else f", dtype=np.{array.dtype}"
     if array.size > 12 and np.unique(array).size == 1:
         return f"np.full({array.shape}, {source_of(array.flat[0].item())}{dtype})"
+    if array.ndim == 2 and not dtype and len(array) > 1 and _is_identity(array):
+        return f"np.eye({len(array)})"
+    if array.size > 12 and _is_whole(array):
+        return f"np.array({array.astype(np.int64).tolist()}, dtype=float)"
     numbers = source_of(array.tolist()).replace("math.", "np.")
     return f"np.array({numbers}{dtype})"
+
+
+def _is_identity(array: np.ndarray) -> bool:
+    return array.dtype == np.float64 and np.array_equal(array, np.eye(len(array)))
+
+
+def _is_whole(array: np.ndarray) -> bool:
+    """Whether these are floats that can be written as integers, which is shorter."""
+    if array.dtype != np.float64 or not (np.abs(array) < 2**31).all():
+        return False
+    return bool((array == np.trunc(array)).all()) and not np.signbit(array[array == 0]).any()
 
 
 def _wrapped(text: str, width: int = WIDTH) -> list[str]:

@@ -59,7 +59,7 @@ def split_any(split_heads: Any) -> None:
 
 def _must_split(split_heads: Any, x: Array, n_heads: int, why: str) -> Answer:
     seen = ask_split(split_heads, x, n_heads)
-    expected = oracle.split_heads(x, n_heads)
+    expected = oracle.split_heads(x, n_heads).astype(x.dtype)
     seen.must_equal(seen.must_be_array(expected.shape), expected, "wrong order", why)
     return seen
 
@@ -91,7 +91,7 @@ def merge_any(merge_heads: Any) -> None:
 
 def _must_merge(merge_heads: Any, heads: Array, why: str) -> Answer:
     seen = ask_merge(merge_heads, heads)
-    expected = oracle.merge_heads(heads)
+    expected = oracle.merge_heads(heads).astype(heads.dtype)
     seen.must_equal(seen.must_be_array(expected.shape), expected, "wrong order", why)
     return seen
 
@@ -299,9 +299,9 @@ def mask(multi_head_attention: Any) -> None:
 def mask_items(multi_head_attention: Any) -> None:
     """Several heads: a mask with three axes is one for each item, as many items as heads or not."""
     _must_hide(multi_head_attention, 2, np.stack([np.eye(2), np.ones((2, 2))]) > 0, 2)
+    _must_hide(multi_head_attention, 3, oracle.padding_mask([2, 1, 2], 2), 2)
     _must_hide(multi_head_attention, 2, oracle.padding_mask([1, 3], 3), 2)
     _must_hide(multi_head_attention, 3, _drawn_mask("items", (3, 2, 2)), 3)
-    _must_hide(multi_head_attention, 3, oracle.padding_mask([2, 1, 2], 2), 2)
     _must_hide(multi_head_attention, 2, oracle.causal_mask(2), 3)
     passed("with several heads, a 3-D mask is one for each item and all its heads")
 
@@ -344,6 +344,7 @@ def groups(grouped_query_attention: Any) -> None:
         (1, 2, (1, 4, 2)),
         (1, 2, (1, 6, 2)),
         (1, 2, (1, 6, 3)),
+        (1, 2, (2, 4, 2)),
         (2, 3, (2, 6, 2)),
         (1, 4, (2, 6, 3)),
     ):
@@ -389,6 +390,7 @@ def grouped_scale(grouped_query_attention: Any) -> None:
 @graded("grouped_query_attention", about="mask", also=GROUPED_TELLING)
 def grouped_mask(grouped_query_attention: Any) -> None:
     """The same shapes of masks, also with as many items as heads or as key/value heads."""
+    _must_hide(grouped_query_attention, 1, oracle.causal_mask(2), 2, 1)
     _must_hide(grouped_query_attention, 2, oracle.causal_mask(3), 2, 1)
     _must_hide(grouped_query_attention, 3, oracle.padding_mask([2, 1, 2], 2), 2, 1)
     _must_hide(grouped_query_attention, 2, oracle.padding_mask([1, 2], 2), 2, 1)
@@ -447,10 +449,10 @@ def _scales(x: Array, layer: Layer) -> list[float]:
 
 def _must_project(attention: Any, name: str, all_sizes: Sequence[Sizes]) -> None:
     """One head, all scores alike: the mean of the values, times Wo."""
-    for sizes in all_sizes:
+    for length, sizes in zip((2, 4, 3), all_sizes, strict=True):
         layer = _layer(name, sizes)
         layer = replace(layer, Wq=np.zeros(layer.Wq.shape))
-        x = _inputs(name, 2, 3, layer)
+        x = _inputs(name, 2, length, layer)
         expected = layer.expected(x)
         seen = _asked(attention, x, layer)
         value = seen.must_be_array(expected.shape)

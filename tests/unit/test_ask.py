@@ -85,6 +85,15 @@ def test_a_notebook_shows_the_text_and_no_traceback():
     assert "ask.py" not in text
 
 
+def test_a_call_that_is_stopped_is_told_without_a_traceback_and_is_still_an_interrupt():
+    f = student("def f(x):\n    for _ in x:\n        raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ask(f, [1.0])
+    text = "\n".join(caught.value._render_traceback_())
+    assert "✗ softmax: stopped" in text
+    assert text.endswith("  at        line 3 of f: raise KeyboardInterrupt")
+
+
 # --- the stages ---------------------------------------------------------------------------------
 
 
@@ -229,6 +238,30 @@ def test_a_pasted_call_gives_what_the_check_saw():
     np.testing.assert_array_equal(called[0], TABLE.astype(np.float32))
     assert called[1] == 0
     assert text.endswith("  # in Fortran order")
+
+
+def test_a_long_call_is_broken_between_arguments_or_rows_and_is_the_same():
+    args = (2, np.arange(60.0).reshape(2, 5, 6) / 8, np.eye(6), np.full((6, 6), 0.5))
+    text = call_text("attend", args, {"mask": None}, "as it was")
+    lines = text.split("\n")
+    assert lines[0] == "attend(2,"
+    assert lines[1].startswith("    np.array([[[0.0, 0.125, ")
+    assert all(line.endswith(("],", "]),")) for line in lines[1:-1])
+    assert lines[-1] == "    np.eye(6), np.full((6, 6), 0.5), mask=None)  # as it was"
+    assert max(map(len, lines)) <= 96
+    called = eval(text, {"np": np, "attend": lambda *args, mask: (*args, mask)})
+    for again, wanted in zip(called, (*args, None), strict=True):
+        np.testing.assert_array_equal(again, wanted)
+
+
+@pytest.mark.parametrize("last", [1.0, -0.0, 1e300, math.nan, -math.inf])
+def test_a_large_array_of_whole_numbers_is_told_without_their_points(last):
+    array = np.append(np.arange(-9.0, 11.0), last)
+    again = pasted(array)
+    assert ("dtype=float" in source_of(array)) == (last == 1.0)
+    np.testing.assert_array_equal(again, array)
+    np.testing.assert_array_equal(np.signbit(again), np.signbit(array))
+    assert again.dtype == array.dtype
 
 
 # --- values for reading ---------------------------------------------------------------------------
