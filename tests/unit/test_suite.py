@@ -1,4 +1,5 @@
-"""The suite's own rule: where CI is set, what is skipped makes the run fail, loudly."""
+"""The suite's own rules: in CI what is skipped makes the run fail, loudly; and workers do not
+wait for each other's threads, however the run was started."""
 
 import subprocess
 import sys
@@ -21,6 +22,15 @@ import pytest
 
 @pytest.mark.xfail(reason="known")
 def test_known(): assert False
+"""
+ONE_THREAD = """
+import os, sys
+before = "numpy" in sys.modules
+import numpy
+
+def test_threads():
+    assert not before
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
 """
 
 
@@ -51,3 +61,7 @@ def test_elsewhere_a_skipped_test_is_only_told(tmp_path):
 
 def test_in_ci_an_expected_failure_is_no_skip(tmp_path):
     assert run(tmp_path, NOTHING_SKIPPED, ci="true").returncode == 0
+
+
+def test_linear_algebra_has_one_thread_before_numpy_is_there(tmp_path):
+    assert run(tmp_path, ONE_THREAD, ci="true").returncode == 0
