@@ -1367,7 +1367,7 @@ def single_inside() -> Iterator[Form]:
     question="What is the difference between `a *= b` and `a = a * b` for an array of integers?",
 )
 def scores_in_place() -> Iterator[Form]:
-    def by(change: Callable[[Array, Any], None]) -> Form:
+    def by(change: Callable[[Array, Any], Any]) -> Form:
         def attention(Q: Any, K: Any, V: Any, scale: float | None = None) -> Any:
             scores = products(Q, K)
             change(scores, root(Q, K, V) if scale is None else scale)
@@ -1376,13 +1376,8 @@ def scores_in_place() -> Iterator[Form]:
 
         return attention
 
-    def multiplied(scores: Array, factor: Any) -> None:
-        scores *= factor
-
-    def divided(scores: Array, factor: Any) -> None:
-        scores /= 1 / factor if factor else math.inf
-
-    yield from (by(multiplied), by(divided))
+    yield by(lambda scores, factor: np.multiply(scores, factor, out=scores))
+    yield by(lambda scores, factor: np.divide(scores, 1 / (factor or 1e-300), out=scores))
 
 
 # --- the caller's data ------------------------------------------------------------------------

@@ -1823,7 +1823,7 @@ def integer_weights() -> Iterator[Form]:
     question="What is the difference between `a *= b` and `a = a * b` for an array of integers?",
 )
 def scores_in_place() -> Iterator[Form]:
-    def by(change: Callable[[Array, Any], None]) -> Form:
+    def by(change: Callable[[Array, Any], Any]) -> Form:
         def scaled_dot_product_attention(
             Q: Array, K: Array, V: Array, mask: Array | None = None, scale: float | None = None
         ) -> Any:
@@ -1834,13 +1834,8 @@ def scores_in_place() -> Iterator[Form]:
 
         return scaled_dot_product_attention
 
-    def multiplied(scores: Array, factor: Any) -> None:
-        scores *= factor
-
-    def divided(scores: Array, factor: Any) -> None:
-        scores /= 1 / factor if factor else math.inf
-
-    yield from (by(multiplied), by(divided))
+    yield by(lambda scores, factor: np.multiply(scores, factor, out=scores))
+    yield by(lambda scores, factor: np.divide(scores, 1 / (factor or 1e-300), out=scores))
 
 
 @misconception(
