@@ -25,6 +25,9 @@ class Kind(StrEnum):
     WRITTEN = "written"
 
 
+BY_STUDENTS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
+
+
 def kind(cell: NotebookNode) -> Kind | None:
     """The kind of an instructor's cell; None for a code cell that is none of them."""
     marks = cell.metadata.get("nbgrader", {})
@@ -73,9 +76,6 @@ def exercises(notebook: NotebookNode) -> dict[str, list[NotebookNode]]:
             case Kind.WRITTEN:
                 found[grade_id(cell) or ""] = [cell]
     return found
-
-
-BY_STUDENTS = (Kind.ANSWER, Kind.PREDICT, Kind.WRITTEN)
 
 
 def with_answers(released: NotebookNode, answers: dict[str, str]) -> NotebookNode:

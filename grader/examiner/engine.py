@@ -405,9 +405,13 @@ class Run:
         self.student = self.students.forked()  # and so the student before is gone for good
         if not self.lesson.settle():
             raise Littered
-        plan = {"steps": steps, "secret": self.lesson.secret.hex(), "pid": self.student}
-        times = self.settings.times()
-        self.examiner.send(plan | {"times": times}, (self.channel.end.fileno(),))
+        plan = {
+            "steps": steps,
+            "secret": self.lesson.secret.hex(),
+            "times": self.settings.times(),
+            "pid": self.student,
+        }
+        self.examiner.send(plan, (self.channel.end.fileno(),))
         self.channel.close()
         return {told["id"]: told for told in self._serve()}
 
